@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_base::quantiles::QUANTILES;
+use sojourn_base::span::MAX_NS;
 
 use crate::closed::Closed;
 use crate::stats::{Interval, Intervals};
@@ -22,6 +23,11 @@ impl Verdict {
     pub fn of(reasons: &[String]) -> Self {
         if reasons.is_empty() { Self::Holds } else { Self::Unknown }
     }
+}
+
+/// Whether the longest of some times is as long as a histogram holds: longer ones count as that.
+pub fn is_cut(max_ns: u64) -> bool {
+    max_ns >= MAX_NS
 }
 
 /// One number, simulated and known.

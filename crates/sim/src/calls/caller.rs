@@ -47,8 +47,8 @@ impl World<'_> {
                 }
             }
             Event::Again { call } => {
-                if let Some(one) = self.calls.get(&call) {
-                    let to = self.call_plan(one.from, one.stage).to;
+                let attempt = self.calls.get(&call).map(|one| one.attempt);
+                if let Some(to) = attempt.and_then(|attempt| self.newest(call, attempt)) {
                     self.counts[to].retries += 1;
                     self.attempt(call);
                 }
@@ -73,9 +73,14 @@ impl World<'_> {
         }
     }
 
-    /// Service that a call goes to, if it still waits for this attempt.
-    fn newest(&self, call: u64, attempt: u32) -> Option<usize> {
+    /// Service that a call goes to, if its caller still waits for this attempt. A caller whose
+    /// stage has enough replies, or too few left, waits no more and sends nothing again.
+    fn newest(&mut self, call: u64, attempt: u32) -> Option<usize> {
         let one = self.calls.get(&call).filter(|one| one.attempt == attempt)?;
+        if self.tasks.get(&one.parent).is_none_or(|parent| parent.stage != one.stage) {
+            self.calls.remove(&call);
+            return None;
+        }
         Some(self.call_plan(one.from, one.stage).to)
     }
 
@@ -89,7 +94,9 @@ impl World<'_> {
         let to = plan.to;
         for copy in 0..plan.copies {
             let call = self.fresh();
-            self.calls.insert(call, Calling { parent: task, from, stage, copy, attempt: 0 });
+            let (attempt, under_way) = (0, 0);
+            let one = Calling { parent: task, from, stage, copy, attempt, under_way };
+            self.calls.insert(call, one);
             self.counts[to].first += 1;
             self.attempt(call);
         }
@@ -111,9 +118,10 @@ impl World<'_> {
 
     /// Puts one copy of the newest attempt into the queue of an instance.
     fn send(&mut self, call: u64) {
-        let Some(one) = self.calls.get(&call) else { return };
-        let (attempt, copy) = (one.attempt, one.copy);
-        let service = self.call_plan(one.from, one.stage).to;
+        let Some(one) = self.calls.get_mut(&call) else { return };
+        one.under_way += 1;
+        let (attempt, copy, from, stage) = (one.attempt, one.copy, one.from, one.stage);
+        let service = self.call_plan(from, stage).to;
         let task = self.fresh();
         self.counts[service].came += 1;
         let came = self.stations[service].come(task, copy, self.now, &mut self.draws.pick);
@@ -195,13 +203,17 @@ impl World<'_> {
         chance > 0.0 && self.draws.fails.random::<f64>() < chance
     }
 
-    /// A call hears of its newest attempt.
+    /// A call hears of its newest attempt, which fails with the last of its copies.
     fn reply(&mut self, call: u64, attempt: u32, is_right: bool) {
         if self.newest(call, attempt).is_none() {
             return;
         }
         if !is_right {
-            self.again_or_fail(call);
+            let Some(one) = self.calls.get_mut(&call) else { return };
+            one.under_way = one.under_way.saturating_sub(1);
+            if one.under_way == 0 {
+                self.again_or_fail(call);
+            }
             return;
         }
         let Some(one) = self.calls.remove(&call) else { return };
@@ -233,6 +245,7 @@ impl World<'_> {
             let pause_ns = plan.backoff_ns * 2.0_f64.powi(one.attempt.min(30) as i32);
             if let Some(one) = self.calls.get_mut(&call) {
                 one.attempt += 1; // replies to older attempts are ignored from now on
+                one.under_way = 0;
             }
             self.after(pause_ns, Event::Again { call });
             return;

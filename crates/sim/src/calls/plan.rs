@@ -82,6 +82,10 @@ impl Plan {
             let what = format!("requests is {}, runs is {}", job.requests, job.runs);
             return Err(wrong(what, "requests", "give 1 request or more, and 2 to 1,000 runs"));
         }
+        if job.warmup.checked_add(job.requests).is_none() {
+            let what = format!("warmup is {}, requests is {}", job.warmup, job.requests);
+            return Err(wrong(what, "requests", "give fewer than 1e19 in sum"));
+        }
         let client = call(&job.client, &job.services, Some(0)).map_err(|f| f.within("client"))?;
         let services = job.services.iter().enumerate().map(|(index, one)| {
             service(one, &job.services).map_err(|f| f.within(&format!("services[{index}]")))

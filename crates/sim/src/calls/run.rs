@@ -10,7 +10,7 @@ use super::job::{JOB_SCHEMA, Job};
 use super::plan::Plan;
 use super::result::{CallsResult, RunIntervals, SCHEMA, ServiceResult};
 use super::world::{Counts, Event, World};
-use crate::result::Verdict;
+use crate::result::{Verdict, is_cut};
 use crate::stats::Interval;
 
 /// A second half that waits so much longer than the first is no steady state.
@@ -61,6 +61,10 @@ impl Users {
         };
         let is_steady = matches!(rate, Rate::Constant(_)) && own.is_none();
         let mean = if let Rate::Constant(level) = rate { level } else { 1.0 };
+        if !mean.is_finite() {
+            let what = format!("the rate is {mean} requests/s");
+            return Err(Fault::usage(what, "rate", "give a rate such as 50 or 2k"));
+        }
         Ok(Self { process: arrivals::parse(&job.arrivals, mean)?, rate, passed: 0.0, is_steady })
     }
 
@@ -149,6 +153,9 @@ fn reasons(job: &Job, ran: &[Ran]) -> Vec<String> {
              requests, or raise events_max",
             job.events_max
         ));
+    }
+    if ran.iter().any(|one| is_cut(one.times.histogram().max())) {
+        reasons.push("sojourn times above 1 h were cut there; use a smaller unit".into());
     }
     let growing = ran.iter().filter(|one| one.growth > GROWS).count();
     if growing * 2 > ran.len() {

@@ -46,7 +46,9 @@ pub(super) struct Station {
     /// Speed of the window under way.
     pub(super) speed: f64,
     last_ns: f64,
-    window: Use,
+    /// Since the scaler looked, and since the governor did: each has a period of its own.
+    scaled: Use,
+    governed: Use,
     total: Use,
     wanted_less_since: Option<f64>,
 }
@@ -79,7 +81,8 @@ impl Station {
             up: plan.instances,
             speed: plan.speed.as_ref().map_or(1.0, |speed| speed.low),
             last_ns: 0.0,
-            window: Use::default(),
+            scaled: Use::default(),
+            governed: Use::default(),
             total: Use::default(),
             wanted_less_since: None,
         }
@@ -90,7 +93,7 @@ impl Station {
         let span = now - self.last_ns;
         self.last_ns = now;
         let (busy, up) = (f64::from(self.busy), f64::from(self.up * self.workers));
-        for sums in [&mut self.window, &mut self.total] {
+        for sums in [&mut self.scaled, &mut self.governed, &mut self.total] {
             sums.busy += busy * span;
             sums.up += up * span;
             sums.slow += if self.speed < 1.0 { span } else { 0.0 };
@@ -159,7 +162,7 @@ impl Station {
     /// Kubernetes' rule: as many as bring use to the target, rounded up, unless it is within a tenth.
     pub(super) fn scale(&mut self, plan: &ScalingPlan, now: f64) -> u32 {
         self.advance(now);
-        let share = std::mem::take(&mut self.window).share();
+        let share = std::mem::take(&mut self.scaled).share();
         let have = self.counted(State::Up) + self.counted(State::Starting);
         let ratio = share / plan.target;
         let wanted = if (ratio - 1.0).abs() <= 0.1 {
@@ -209,7 +212,7 @@ impl Station {
     /// A look of the governor: the speed of the next window.
     pub(super) fn govern(&mut self, low: f64, up_above: f64, now: f64) {
         self.advance(now);
-        let share = std::mem::take(&mut self.window).share();
+        let share = std::mem::take(&mut self.governed).share();
         self.speed = if share > up_above { 1.0 } else { low };
     }
 

@@ -85,6 +85,8 @@ pub(super) struct Calling {
     pub(super) copy: u32,
     /// Number of the newest attempt, from 0.
     pub(super) attempt: u32,
+    /// Copies of that attempt without a reply: a hedge makes it two.
+    pub(super) under_way: u32,
 }
 
 /// Counters of one service as it was called.

@@ -8,7 +8,7 @@ use super::job::{JOB_SCHEMA, Job};
 use super::known::HALF_WIDTH_MAX;
 use super::result::{FleetResult, PlatformResult, SCHEMA};
 use super::servers::{Fleet, capacity};
-use crate::result::Verdict;
+use crate::result::{Verdict, is_cut};
 
 /// Runs `job` on `threads` threads; their number changes nothing but the time it takes.
 pub fn run(job: &Job, threads: usize) -> Result<FleetResult, Fault> {
@@ -62,6 +62,10 @@ fn reasons(hours: &[HourResult]) -> Vec<String> {
             share * 100.0,
             hours[hour].hour.load
         ));
+    }
+    let is_long = |times: &Times| is_cut(times.histogram().max());
+    if hours.iter().any(|result| is_long(&result.server) || is_long(&result.root)) {
+        reasons.push("times above 1 h were cut there; use a smaller unit".into());
     }
     let (hour, half_width) = worst(|result| result.server_half_width);
     if half_width > HALF_WIDTH_MAX {

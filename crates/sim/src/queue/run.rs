@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_base::Fault;
 use sojourn_base::rng::stream;
-use sojourn_base::span::{MAX_NS, Span};
+use sojourn_base::span::Span;
 use sojourn_base::units::parse_count;
 use sojourn_workload::arrivals;
 
 use super::tally::Tally;
 use super::{Discipline, Form};
 use crate::closed::{self, Closed, Model};
-use crate::result::{Agreement, Verdict, agreement};
+use crate::result::{Agreement, Verdict, agreement, is_cut};
 use crate::service::Service;
 use crate::stats::{Intervals, Regenerative};
 
@@ -66,6 +66,9 @@ impl Default for Job {
 /// Above this, rare services decide the mean, and a run that saw too few of them does not know it.
 /// Of 50 runs of 1 M requests of lognormal service, 95 % intervals of the mean covered it in 13.
 const SCV_MAX: f64 = 5.0;
+
+/// Most requests of a run, warm-up included: months of simulation. More could not be counted.
+const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
 
 /// Everything that one run found. It holds no clock time: same job, same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +125,7 @@ pub fn run(job: &Job) -> Result<QueueResult, Fault> {
              variation is {scv:.1}, at most {SCV_MAX} allowed; compare several seeds"
         ));
     }
-    if summary.span.max.is_some_and(|max| max >= MAX_NS) {
+    if summary.span.max.is_some_and(is_cut) {
         reasons.push("sojourn times above 1 h were cut there; use a smaller --unit".into());
     }
     let is_epoll = job.discipline.starts_with("epoll");
@@ -167,6 +170,11 @@ impl<'a> Plan<'a> {
             "" => requests / 10,
             text => parse_count(text).map_err(|fault| fault.within("warmup"))?.max(0.0) as u64,
         };
+        if requests == 0 || warmup.saturating_add(requests) > REQUESTS_MAX {
+            let what = format!("requests is {}, warmup is {warmup}", job.requests);
+            let fix = "give 1 request or more, and at most 1e15 with the warm-up";
+            return Err(Fault::usage(what, "requests", fix));
+        }
         let plan = Self { job, service, rate_rps, requests, warmup };
         plan.refuse_unstable()?;
         Ok(plan)
@@ -231,7 +239,7 @@ impl<'a> Plan<'a> {
 
 fn count(text: &str, at: &str) -> Result<f64, Fault> {
     let number = parse_count(text).map_err(|fault| fault.within(at))?;
-    if number > 0.0 {
+    if number > 0.0 && number.is_finite() {
         return Ok(number);
     }
     Err(Fault::usage(format!("{at} is {text}"), at, format!("give {at} above 0")))

@@ -4,6 +4,7 @@ use super::machine::{Facts, Watch};
 use super::policy::TaskId;
 use super::result::ServiceResult;
 use super::task::Request;
+use crate::result::is_cut;
 use crate::stats::{SECTIONS, Sections};
 
 /// What is written down of each service's requests.
@@ -108,6 +109,10 @@ impl Book {
                 "{name}: {} of {all} requests were not finished; they count as infinite",
                 missing + self.lost
             ));
+        }
+        if summary.span.max.is_some_and(is_cut) {
+            reasons
+                .push(format!("{name}: sojourn times above 1 h were cut there; use shorter ones"));
         }
         reasons.extend(summary.doubts.into_iter().map(|doubt| format!("{name}: {doubt}")));
         let mean = |sum: f64| if self.finished > 0 { sum / self.finished as f64 } else { 0.0 };

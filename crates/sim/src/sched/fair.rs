@@ -97,7 +97,7 @@ impl Fair {
         let lead = self.entities[first].effective().wrapping_sub(entity.effective());
         let lead_ns = real_ns(lead + self.granularity(first) + 1, entity.weight);
         let grace_ns = self.knobs.grace_ns.saturating_sub(entity.ran_since_pick_ns);
-        Some(now + lead_ns.max(grace_ns))
+        Some(now.saturating_add(lead_ns.max(grace_ns)))
     }
 }
 

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::Fault;
 use sojourn_base::units::parse_ns;
 
-use super::policy::{Terms, Tuning};
+use super::policy::{Terms, Tuning, virtual_ns};
+
+/// Most weight of a task: sums of more of it could wrap. Linux allows 262,144.
+const WEIGHT_MAX: u64 = u32::MAX as u64;
 
 /// Version of the job's form.
 pub const JOB_SCHEMA: &str = "sojourn.sim.sched.job/1";
@@ -187,8 +190,12 @@ impl Grant {
             let what = format!("weight is {}, period is {}", self.weight, self.period);
             return Err(Fault::usage(what, "weight", "give a weight and a period above 0"));
         }
+        if self.weight > WEIGHT_MAX {
+            let what = format!("weight is {}", self.weight);
+            return Err(Fault::usage(what, "weight", format!("give at most {WEIGHT_MAX}")));
+        }
         let (weight, priority) = (self.weight, self.priority);
-        let warp_ns = ns(&self.warp, "warp")? as i64;
+        let warp_ns = virtual_ns(&self.warp, "warp")? as i64;
         Ok(Terms { weight, warp_ns, priority, quota_ns, period_ns })
     }
 }

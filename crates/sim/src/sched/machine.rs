@@ -108,6 +108,13 @@ impl Machine {
         }
     }
 
+    /// Moves on to `at` and books the time up to there, also where no event did: a spinner that is
+    /// alone on its CPU has none.
+    pub(super) fn close_books(&mut self, at: u64) {
+        self.now = at;
+        (0..self.cpus.len()).for_each(|cpu| self.account(cpu));
+    }
+
     pub(super) fn now(&self) -> u64 {
         self.now
     }
@@ -200,24 +207,34 @@ impl Machine {
     /// CPU `cpu` has come to the end of something.
     fn act(&mut self, cpu: usize, watch: &mut impl Watch) {
         self.account(cpu);
-        let now = self.now;
         let is_handled = |request: &Request| request.softirq_ns <= DONE_NS;
-        if self.cpus[cpu].softirq.front().is_some_and(is_handled)
-            && let Some(request) = self.cpus[cpu].softirq.pop_front()
-        {
-            self.settle(cpu);
-            return self.hand_over(request, watch);
+        let softirq = &mut self.cpus[cpu].softirq;
+        let handled =
+            if softirq.front().is_some_and(is_handled) { softirq.pop_front() } else { None };
+        if handled.is_none() {
+            self.finish_pieces(cpu, watch);
         }
-        self.finish_pieces(cpu, watch);
-        let place = &mut self.cpus[cpu];
-        if place.look_again <= now
-            && let Some(current) = place.current
+        self.yield_if_due(cpu);
+        self.settle(cpu);
+        if let Some(request) = handled {
+            self.hand_over(request, watch);
+        }
+    }
+
+    /// Asks the policy at the time that it named; if softIRQ ran then, at its end. In the kernel
+    /// the tick interrupts softIRQ, and the task is switched when that returns.
+    fn yield_if_due(&mut self, cpu: usize) {
+        let (now, place) = (self.now, &mut self.cpus[cpu]);
+        if place.look_again > now {
+            return;
+        }
+        place.look_again = NEVER;
+        if let Some(current) = place.current
             && place.policy.must_yield(current, now)
         {
             place.policy.put_back(current, now);
             place.current = None;
         }
-        self.settle(cpu);
     }
 
     /// Lets the current task go on to its next piece of work, or to sleep.
@@ -238,7 +255,7 @@ impl Machine {
             }
             if let Next::Sleep(ns) = next {
                 let sleeper = self.sleeper(task);
-                self.due[sleeper] = now + ns.max(1);
+                self.due[sleeper] = now.saturating_add(ns.max(1));
             }
             self.cpus[cpu].policy.block(task, now);
             self.cpus[cpu].current = None;

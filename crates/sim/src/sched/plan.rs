@@ -10,6 +10,9 @@ use super::task::Does;
 use super::{PolicyKind, find};
 use crate::service::Service;
 
+/// Longest run, ns: some 30 years. The clock counts ns in 64 bits, and the end is waited for.
+const LONGEST_NS: u64 = 1_000_000_000_000_000_000;
+
 /// The job, understood and found possible.
 pub(super) struct Plan<'a> {
     pub(super) job: &'a Job,
@@ -66,7 +69,7 @@ impl<'a> Plan<'a> {
             text => Some(Service::parse(text, &service.unit).map_err(|f| f.within("softirq"))?),
         };
         let rate = parse_count(&service.rate).map_err(|fault| fault.within("rate"))?;
-        if rate <= 0.0 || service.workers == 0 {
+        if rate <= 0.0 || !rate.is_finite() || service.workers == 0 {
             let what = format!("rate is {}, workers is {}", service.rate, service.workers);
             return Err(Fault::usage(what, "rate", "give a rate above 0 and 1 worker or more"));
         }
@@ -153,12 +156,17 @@ fn facts(job: &Job) -> Result<Facts, Fault> {
     if duration_ns == 0 {
         return Err(Fault::usage("duration is 0", "duration", "give a time such as 10s"));
     }
+    let measured_to = warmup_ns.saturating_add(duration_ns); // a longer time was read as u64::MAX
+    if measured_to > LONGEST_NS {
+        let what = format!("warmup is {}, duration is {}", job.warmup, job.duration);
+        return Err(Fault::usage(what, "duration", "give at most 1e9s for both together"));
+    }
     Ok(Facts {
         switch_ns: ns(&job.switch, "switch")? as f64,
         smt_slowdown: job.smt_slowdown,
         in_flight_max: job.in_flight_max.max(1) as usize,
         measured_from: warmup_ns,
-        measured_to: warmup_ns + duration_ns,
+        measured_to,
     })
 }
 

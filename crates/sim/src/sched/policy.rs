@@ -27,6 +27,18 @@ pub struct Terms {
     pub period_ns: u64,
 }
 
+/// Most virtual time that a knob or a grant may name, ns: 1,000 s. Sums of more of it could wrap.
+const VIRTUAL_MAX_NS: u64 = 1_000_000_000_000;
+
+/// Reads a time that is compared with virtual times.
+pub(super) fn virtual_ns(text: &str, at: &str) -> Result<u64, Fault> {
+    let ns = units::parse_ns(text).map_err(|fault| fault.within(at))?;
+    if ns > VIRTUAL_MAX_NS {
+        return Err(Fault::usage(format!("{at} is {text}"), at, "give 1000s or less"));
+    }
+    Ok(ns)
+}
+
 /// A run queue and its rules.
 pub trait Policy: Debug {
     /// A blocked task becomes queued.
@@ -99,16 +111,18 @@ pub struct Knobs {
 }
 
 impl Tuning {
-    /// Reads the texts into ns; a fault names the first that is no time.
+    /// Reads the texts into ns; a fault names the first that is no time, or too long.
     pub fn knobs(&self) -> Result<Knobs, Fault> {
-        let ns = |text: &str, at| units::parse_ns(text).map_err(|fault| fault.within(at));
         let knobs = Knobs {
-            latency_ns: ns(&self.latency, "tuning.latency")?,
-            min_granularity_ns: ns(&self.min_granularity, "tuning.min_granularity")?,
-            wakeup_granularity_ns: ns(&self.wakeup_granularity, "tuning.wakeup_granularity")?,
-            tick_ns: ns(&self.tick, "tuning.tick")?,
-            grace_ns: ns(&self.grace, "tuning.grace")?,
-            slice_ns: ns(&self.slice, "tuning.slice")?,
+            latency_ns: virtual_ns(&self.latency, "tuning.latency")?,
+            min_granularity_ns: virtual_ns(&self.min_granularity, "tuning.min_granularity")?,
+            wakeup_granularity_ns: virtual_ns(
+                &self.wakeup_granularity,
+                "tuning.wakeup_granularity",
+            )?,
+            tick_ns: virtual_ns(&self.tick, "tuning.tick")?,
+            grace_ns: virtual_ns(&self.grace, "tuning.grace")?,
+            slice_ns: virtual_ns(&self.slice, "tuning.slice")?,
         };
         for (value, at) in
             [(knobs.tick_ns, "tick"), (knobs.slice_ns, "slice"), (knobs.grace_ns, "grace")]

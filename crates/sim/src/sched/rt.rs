@@ -34,12 +34,18 @@ impl Budget {
         self.periods = periods;
     }
 
+    /// As it is at `now`.
+    fn at(mut self, now: u64) -> Self {
+        self.refill(now);
+        self
+    }
+
     fn is_throttled(&self) -> bool {
         self.has_quota() && self.used_ns >= self.terms.quota_ns
     }
 
     fn period_end(&self, now: u64) -> u64 {
-        (now / self.terms.period_ns + 1) * self.terms.period_ns
+        (now / self.terms.period_ns + 1).saturating_mul(self.terms.period_ns)
     }
 }
 
@@ -89,14 +95,21 @@ impl Policy for Rt {
         !self.budgets[woken].is_throttled() && self.priority(woken) > self.priority(current)
     }
     fn look_again(&self, current: Option<TaskId>, now: u64) -> Option<u64> {
-        let ends = self.queued.iter().map(|&task| &self.budgets[task]);
-        let released = ends.filter(|b| b.is_throttled()).map(|b| b.period_end(now)).min();
-        let running = current.map(|task| &self.budgets[task]).filter(|b| b.has_quota());
-        let spent = running.map(|b| {
-            let left_ns = b.terms.quota_ns.saturating_sub(b.used_ns);
-            (now + left_ns).min(b.period_end(now))
+        let at = |task: TaskId| self.budgets[task].at(now);
+        let outranks =
+            |task: TaskId| current.is_none_or(|runner| self.priority(task) > self.priority(runner));
+        let released = self.queued.iter().filter_map(|&task| {
+            let budget = at(task);
+            if budget.is_throttled() {
+                return Some(budget.period_end(now));
+            }
+            outranks(task).then_some(now)
         });
-        released.into_iter().chain(spent).min()
+        let spent = current.map(at).filter(Budget::has_quota).map(|budget| {
+            let left_ns = budget.terms.quota_ns.saturating_sub(budget.used_ns);
+            now.saturating_add(left_ns).min(budget.period_end(now))
+        });
+        released.chain(spent).min()
     }
     fn must_yield(&mut self, current: TaskId, now: u64) -> bool {
         self.refill(now);

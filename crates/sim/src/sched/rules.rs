@@ -217,6 +217,21 @@ fn rt_a_throttled_task_does_not_preempt_and_lets_lower_ones_run() {
     assert!(rt.must_yield(0, 24 * MS), "its quota is back");
 }
 
+/// Released at 24 ms, unseen until 25: at once if it outranks the runner, else it waits its turn.
+#[test]
+fn rt_a_release_that_passed_unseen_is_looked_at_at_once() {
+    for (runner, looks) in [(1, Some(25 * MS)), (9, None), (10, None)] {
+        let mut rt = rt(&[(runner, 0), (9, 1)]);
+        rt.wake(1, 0);
+        rt.pick(0);
+        rt.charge(1, MS, MS);
+        rt.put_back(1, MS);
+        rt.wake(0, MS);
+        assert_eq!(rt.pick(MS), Some(0));
+        assert_eq!(rt.look_again(Some(0), 25 * MS), looks, "{runner}");
+    }
+}
+
 /// Equal weights: 3 ms each in turn, looked at by the tick.
 #[test]
 fn eevdf_takes_turns_by_deadline() {

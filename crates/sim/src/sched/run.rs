@@ -19,6 +19,7 @@ pub fn run(job: &Job) -> Result<SchedResult, Fault> {
     let mut books = Books::new(job.services.len(), plan.tasks.len(), &plan.facts);
     let grace_ns = plan.facts.measured_to / 5;
     machine.run(plan.facts.measured_to, &mut books);
+    machine.close_books(plan.facts.measured_to);
     let end = plan.facts.measured_to + grace_ns;
     let mut until = plan.facts.measured_to;
     while until < end && books.is_waiting() {

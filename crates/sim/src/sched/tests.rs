@@ -8,6 +8,7 @@ use super::run::run;
 use crate::closed::MmN;
 use crate::result::Verdict;
 
+mod clock;
 mod costs;
 mod places;
 

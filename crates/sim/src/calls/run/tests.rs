@@ -2,6 +2,7 @@ use super::*;
 use crate::calls::job::{Call, ServiceJob};
 use crate::closed::{hedged, max_of};
 
+mod callers;
 mod control;
 mod limits;
 

@@ -226,7 +226,11 @@ fn what_cannot_be_simulated_is_refused_and_what_was_cut_is_reported() {
         run(&job).map_err(|fault| fault.at)
     };
     assert_eq!(fault(&|job| job.rate = "0".into()), Err("rate".into()));
-    assert_eq!(fault(&|job| job.requests = "-1".into()), Err("requests".into()));
+    assert_eq!(fault(&|job| job.rate = "1e308k".into()), Err("rate".into()));
+    for requests in ["-1", "0.4", "1e30", "1.1e15"] {
+        assert_eq!(fault(&|job| job.requests = requests.into()), Err("requests".into()));
+    }
+    assert_eq!(fault(&|job| job.warmup = "1e30".into()), Err("requests".into()));
     assert!(fault(&|job| (job.rate, job.discipline) = ("9".into(), "null".into())).is_ok());
     let full =
         run(&Job { rate: "8".into(), servers: 4, service: "fixed:0.5".into(), ..base.clone() });

@@ -8,6 +8,8 @@ impl Machine {
     pub(super) fn settle(&mut self, cpu: usize) {
         let (now, facts) = (self.now, self.facts);
         let place = &mut self.cpus[cpu];
+        // Only softIRQ can make it so: `act` asks the policy at its end, so it is not put off.
+        let is_overdue = place.look_again <= now && place.current.is_some();
         if place.current.is_none() {
             place.current = place.policy.pick(now);
             if place.current.is_some() && place.loaded != place.current {
@@ -16,7 +18,9 @@ impl Machine {
                 place.switch_left_ns = facts.switch_ns;
             }
         }
-        place.look_again = place.policy.look_again(place.current, now).unwrap_or(NEVER);
+        if !is_overdue {
+            place.look_again = place.policy.look_again(place.current, now).unwrap_or(NEVER);
+        }
         self.plan(cpu);
         if facts.smt_slowdown > 1.0 {
             self.set_speeds(cpu);

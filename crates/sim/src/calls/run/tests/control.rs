@@ -57,6 +57,29 @@ fn instances_that_are_not_needed_stop_after_their_time() {
     assert!(instances("5s") < 1.3, "{}", instances("5s"));
 }
 
+/// Four instances at 60 % use, as wanted: none starts. The governor looks each 10 ms, in which use
+/// is anything from none to all; the scaler looks each 30 s, in which it is 60 ± 1 %.
+#[test]
+fn the_scaler_does_not_see_the_windows_of_the_governor() {
+    let scaling = Scaling {
+        max: 8,
+        every: "30s".into(),
+        startup: "0s".into(),
+        down_after: "1h".into(),
+        ..Scaling::default()
+    };
+    let speed = Some(Speed { low: 1.0, ..Speed::default() });
+    let one = ServiceJob {
+        instances: 4,
+        pick: "shortest".into(),
+        scaling: Some(scaling),
+        speed,
+        ..narrow("a")
+    };
+    let result = run(&Job { rate: "240".into(), requests: 40_000, ..job(vec![one]) }).unwrap();
+    assert!((result.services[0].instances - 4.0).abs() < 1e-9, "{}", result.services[0].instances);
+}
+
 /// At the lower speed throughout, a service is an M/M/1 of that speed; at full speed of the other.
 #[test]
 fn the_lower_speed_is_a_slower_service() {

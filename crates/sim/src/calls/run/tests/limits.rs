@@ -12,6 +12,19 @@ fn more_than_it_can_do_is_no_steady_state() {
     assert!(stopped.reasons[0].starts_with("not finished"), "{:?}", stopped.reasons);
 }
 
+/// Histograms end at one hour.
+#[test]
+fn times_that_were_cut_are_reported() {
+    let is_cut = |s: &str| {
+        let (service, unit) = (format!("fixed:{s}"), "s".into());
+        let one = ServiceJob { service, unit, ..wide("a") };
+        let rate = "0.1".to_string();
+        let small = Job { rate, requests: 10, warmup: 0, runs: 2, ..job(vec![one]) };
+        run(&small).unwrap().reasons.iter().any(|why| why.contains("above 1 h were cut"))
+    };
+    assert!(is_cut("3601") && !is_cut("3590"));
+}
+
 #[test]
 fn a_full_queue_refuses() {
     // M/M/1/K with ρ = 1 and K = 2 in the system: a third of the arrivals find it full.
@@ -50,7 +63,9 @@ fn mistakes_are_named_with_a_way_out() {
     assert!(wrong(&|j| j.services[0].pick = "best".into()).fix.contains("shortest"));
     assert!(wrong(&|j| j.runs = 1).what.contains("runs is 1"));
     assert!(wrong(&|j| j.requests = 0).what.contains("requests is 0"));
+    assert!(wrong(&|j| (j.warmup, j.requests) = (u64::MAX, 1)).what.contains("requests is 1"));
     assert!(wrong(&|j| j.rate = "0".into()).at.contains("rate"));
+    assert!(wrong(&|j| j.rate = "1e308k".into()).at.contains("rate"));
     assert!(wrong(&|j| j.rate = String::new()).fix.contains("rate"));
     assert!(wrong(&|j| j.schema = "x".into()).what.contains("'x'"));
     let scaling = |change: fn(&mut Scaling)| {

@@ -82,3 +82,14 @@ fn an_unstable_server_is_not_cold_too() {
         assert!((result.hours[0].service_load - 0.7).abs() < 1e-12);
     }
 }
+
+/// Histograms end at one hour. A root's own service is ten times as long as a leaf's.
+#[test]
+fn times_that_were_cut_are_reported() {
+    let is_cut = |s: &str| {
+        let (service, unit) = (format!("fixed:{s}"), "s".into());
+        let job = Job { service, unit, load_by_hour: vec![0.1], servers: 2, roots: 9, ..small() };
+        run(&job, 2).unwrap().reasons.iter().any(|why| why.contains("above 1 h were cut"))
+    };
+    assert!(is_cut("3601") && is_cut("361") && !is_cut("90"));
+}
