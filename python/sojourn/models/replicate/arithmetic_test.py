@@ -106,6 +106,25 @@ def test_l7_a_tail_that_never_breaks_is_not_early() -> None:
     assert tail.ours == "p95 above 1 ms from 100%, without the probe from 90%"
 
 
+@pytest.mark.parametrize(("tail_at", "word"), [(0.5, Word.ARITHMETIC), (0.8, Word.VIOLATED)])
+def test_l7_half_a_core_is_full_at_half_of_peak(tail_at: float, word: Word) -> None:
+    alone, median, *probe = l7_curves(tail_at, (10.0,) * len(l7.LOADS))
+    tail, _ = l7._checks([alone, median, *probe * 3], 2)
+    assert "time-shared" in tail.what
+    assert tail.verdict is word
+
+
+@pytest.mark.parametrize(
+    ("tail", "word"), [(199.0, Word.VIOLATED), (200.0, Word.ARITHMETIC), (None, Word.ARITHMETIC)]
+)
+def test_l17_half_a_core_is_too_little_at_high_load(tail: float | None, word: Word) -> None:
+    def line(name: str, *y: float | None) -> Curve:
+        return Curve(name=name, x_label="", y_label="", x=(0.1, 0.9), y=y)
+
+    curves = [line(l17.ALONE.name, 100.0, 100.0), line(l17.FAIR.name, 100.0, tail)]
+    assert l17._waits(curves).verdict is word
+
+
 def l21_checks(flow: float, rss: float) -> tuple[Check, ...]:
     def line(at: float) -> Curve:
         y = tuple(None if load >= at else 1_000.0 for load in l21.LOADS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sojourn.models.replicate.kind import Check, Experiment, Matrix, Parameter, Replica
 from sojourn.models.replicate.pairs import BOTH, PARAMETERS, Setting, matrices, where
 from sojourn.models.replicate.paper import L_MS, LATENCY, TEXT, TEXT_TUNING
@@ -72,9 +74,7 @@ def _checks(part: list[Matrix]) -> list[Check]:
     above = where(rt, lambda a, b: 0.7 + 1e-9 < a + b < 1 - 1e-9)
     failing = sum(cell != BOTH for cell in above)
     good = {m.name: where(m, lambda _a, _b: True).count(BOTH) for m in part}
-    at_70 = {m.name: _share(m, 0.7) for m in bvts}
-    best = max(bvts, key=lambda m: (good[m.name], m.name))
-    top = max((t for t in (0.5, 0.6, 0.7, 0.8, 0.9) if _share(best, t) >= 0.5), default=0.0)
+    other = max(good[rt.name], good[cfs.name])
     return [
         Check(
             what=f"RT + quota ({shape}): at least one fails when both together exceed 70 %",
@@ -94,18 +94,35 @@ def _checks(part: list[Matrix]) -> list[Check]:
             what=f"BVT ({shape}) is the best of the three",
             paper="best",
             ours=", ".join(f"{m.name.split(',')[0]}: {good[m.name]}" for m in (*bvts, rt, cfs)),
-            tolerance=f"{BEST:g} times the cells of the next or more",
-            holds=good[best.name] >= BEST * max(good[rt.name], good[cfs.name]),
+            tolerance=f"{BEST:g} times the cells of RT and of CFS or more, at each warp",
+            holds=_each([good[m.name] >= BEST * other for m in bvts]),
         ),
         Check(
             what=f"BVT ({shape}): both good up to a high aggregate load (most cells of a diagonal)",
             paper="80 to 90 %",
-            ours=f"{top:.0%} ({best.name}); at 70 %: "
-            + ", ".join(f"{share:.0%}" for share in at_70.values()),
-            tolerance="80 to 90 %",
-            holds=0.8 <= top <= 0.9,
+            ours=", ".join(f"{m.name.split(',')[0]}: {_top(m):.0%}" for m in bvts)
+            + "; at 70 %: "
+            + ", ".join(f"{_share(m, 0.7):.0%}" for m in bvts),
+            tolerance="80 to 90 %, at each warp",
+            holds=_each([0.8 <= _top(m) <= 0.9 for m in bvts]),
         ),
     ]
+
+
+def _each(holds: Sequence[bool]) -> bool | None:
+    """Whether a statement holds at each warp; None if only at some.
+
+    The paper states no warp. The best of several would win by chance, so none is chosen.
+    """
+    if all(holds):
+        return True
+    return None if any(holds) else False
+
+
+def _top(matrix: Matrix) -> float:
+    """Highest load of both together at which most cells of the diagonal are good."""
+    loads = (0.5, 0.6, 0.7, 0.8, 0.9)
+    return max((load for load in loads if _share(matrix, load) >= 0.5), default=0.0)
 
 
 def _share(matrix: Matrix, aggregate: float) -> float:

@@ -144,23 +144,15 @@ def test_l15_threads_with_varied_requests_do_not_hold_to_90_percent() -> None:
 
 
 @needs_sim
-@pytest.mark.parametrize(
-    ("words", "bend"),
-    [
-        ("hyper-thread", lambda job: {**_short(job), "smt_slowdown": 1.05}),
-        ("time-shared", lambda job: _services(_short(job), grant={"weight": l29.NICE})),
-    ],
-)
-def test_l7_a_probe_that_hardly_disturbs_does_not_break_the_tail(words: str, bend: Bend) -> None:
-    assert _one(find("L7").run(_bent(bend), 0.01), words).holds is False
+def test_l7_a_probe_that_hardly_disturbs_does_not_break_the_tail() -> None:
+    hardly = _bent(lambda job: {**_short(job), "smt_slowdown": 1.05})
+    assert _one(find("L7").run(hardly, 0.01), "hyper-thread").holds is False
 
 
 @needs_sim
-def test_l17_a_fair_share_waits_and_a_nice_one_does_not() -> None:
+def test_l17_a_fair_share_is_not_a_nice_one() -> None:
     fair = find("L17").run(_bent(lambda j: _services(j, grant={"weight": 1024})), 0.1)
     assert _one(fair, "at nice −20").holds is False
-    nice = find("L17").run(_bent(lambda j: _services(j, grant={"weight": l29.NICE})), 0.1)
-    assert _one(nice, "waiting for the CPU").holds is False
 
 
 @needs_sim
