@@ -23,7 +23,7 @@ struct Request {
     app_us: u32,
     /// Before the *next* request of this connection is read, sleep this long, µs.
     next_us: u32,
-    /// Length of the reply.
+    /// Length of the reply; 0: there is none.
     reply_bytes: u32,
     /// Number of writes it is sent in.
     writes: u32,

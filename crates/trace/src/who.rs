@@ -9,6 +9,8 @@ use serde::Serialize;
 use sojourn_base::Fault;
 
 use crate::attach::limits::MAX_CPUS;
+use crate::reconstruct::bytes::u64_at;
+use crate::reconstruct::layout::who_cpu;
 
 pub mod text;
 #[cfg(feature = "bpf")]
@@ -18,6 +20,8 @@ pub mod watch;
 pub const SCHEMA: &str = "sojourn.who/1";
 /// A run longer than this is a long one, ns: three times the p99 of a fast server.
 pub const LONG_NS: u64 = 300_000;
+/// A larger share of the time without a known task is in the warnings.
+const UNSEEN_MAX: f64 = 0.01;
 
 /// Who ran on some CPUs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -46,6 +50,10 @@ pub struct WhoResult {
     pub left_out_share: f64,
     /// Share that cannot be distinguished: dropped events, switches not sent, CPUs without any.
     pub unknown_share: f64,
+    /// Of it, the time of switches that the kernel did not report: another task ran than the last one said.
+    pub unseen_share: f64,
+    /// Of it, the time of runs for which the kernel's table had no room.
+    pub dropped_share: f64,
     /// Runs of tasks for which the kernel's table had no room.
     pub dropped_runs: u64,
     /// Things the reader should know.
@@ -96,8 +104,44 @@ pub struct Seen {
     pub left_out_ns: u64,
     /// Runs without a place in the table.
     pub dropped_runs: u64,
+    /// Their time, ns.
+    pub dropped_ns: u64,
+    /// Time of switches that were not reported, so that its task is not known, ns.
+    pub unseen_ns: u64,
     /// Things the reader should know.
     pub warnings: Vec<String>,
+}
+
+impl Seen {
+    /// Adds what one CPU has, a `struct who_cpu` of `bpf/who.h`, but for the run that still goes on there.
+    pub fn add_cpu(&mut self, line: &[u8]) {
+        self.idle_ns += u64_at(line, who_cpu::IDLE_NS);
+        self.left_out_ns += u64_at(line, who_cpu::LEFT_OUT_NS);
+        self.dropped_ns += u64_at(line, who_cpu::DROPPED_NS);
+        self.dropped_runs += u64_at(line, who_cpu::DROPPED_RUNS);
+        self.unseen_ns += u64_at(line, who_cpu::UNSEEN_NS);
+    }
+}
+
+/// What was lost, in sentences.
+fn losses(seen: &Seen, all_ns: f64) -> Vec<String> {
+    let mut lost = Vec::new();
+    if seen.dropped_runs > 0 {
+        lost.push(format!(
+            "{} runs ({:.1} ms) of tasks for which there was no room: a shorter --duration has fewer",
+            seen.dropped_runs,
+            seen.dropped_ns as f64 / 1e6
+        ));
+    }
+    let share = seen.unseen_ns as f64 / all_ns;
+    if share > UNSEEN_MAX {
+        lost.push(format!(
+            "the kernel did not report all switches of tasks: {:.1} % of the time ({:.1} ms) is of no known task",
+            share * 100.0,
+            seen.unseen_ns as f64 / 1e6
+        ));
+    }
+    lost
 }
 
 /// The result as it is written.
@@ -111,6 +155,8 @@ pub fn result(kernel: String, mut seen: Seen) -> WhoResult {
     seen.tasks.sort_by_key(|task| std::cmp::Reverse((task.long_ns, task.run_ns, task.tid)));
     let known_ns = seen.tasks.iter().map(|task| task.run_ns).sum::<u64>();
     let known_ns = known_ns + seen.idle_ns + seen.left_out_ns;
+    let lost = losses(&seen, all_ns);
+    seen.warnings.extend(lost);
     WhoResult {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -122,6 +168,8 @@ pub fn result(kernel: String, mut seen: Seen) -> WhoResult {
         idle_share: seen.idle_ns as f64 / all_ns,
         left_out_share: seen.left_out_ns as f64 / all_ns,
         unknown_share: (1.0 - known_ns as f64 / all_ns).max(0.0),
+        unseen_share: seen.unseen_ns as f64 / all_ns,
+        dropped_share: seen.dropped_ns as f64 / all_ns,
         dropped_runs: seen.dropped_runs,
         cpus: seen.cpus,
         tasks: seen.tasks,

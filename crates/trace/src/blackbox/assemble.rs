@@ -9,7 +9,7 @@ use super::cut::{self, Culprit};
 use super::dump::{Blind, Cause, CulpritSum, Dump, SCHEMA, SecondLine, SignalLine, SlowRequest};
 use super::memory::{Memory, Slow};
 use super::record::Signal;
-use super::tally::{Second, Tally, at_least};
+use super::tally::{Beside, Second, Tally, at_least};
 use crate::culprit::pieces::Index;
 use crate::culprit::seen::Seen;
 use crate::judge::result::TargetFacts;
@@ -17,6 +17,8 @@ use crate::reconstruct::bins;
 
 /// Slow requests of a dump: some 20 MB of JSON.
 pub const MOST: usize = 100_000;
+/// A larger share of requests with a time that is a lower bound is in the warnings.
+const LOWER_BOUNDS_MAX: f64 = 0.01;
 
 /// What is in memory when a dump is put together.
 pub struct Facts<'a> {
@@ -58,6 +60,8 @@ pub fn dump(facts: Facts<'_>) -> Dump {
     let stored = facts.memory.slowest(facts.span, MOST);
     let (slow, culprits) = requests(&facts, &stored);
     let blind = blind(&facts, &totals, &stored, &culprits, &slow);
+    let requests: u64 = totals.iter().sum();
+    let warnings = facts.warnings.iter().cloned().chain(doubt(&blind, requests)).collect();
     Dump {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -65,7 +69,7 @@ pub fn dump(facts: Facts<'_>) -> Dump {
         from_unix_ns: unix(facts.span.0),
         from_ns: facts.span.0,
         duration_ns: facts.span.1.saturating_sub(facts.span.0),
-        requests: totals.iter().sum(),
+        requests,
         totals: histogram(&totals),
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
@@ -79,7 +83,7 @@ pub fn dump(facts: Facts<'_>) -> Dump {
         target: facts.target,
         cause: facts.cause,
         kernel: facts.kernel,
-        warnings: facts.warnings,
+        warnings,
     }
 }
 
@@ -183,8 +187,10 @@ fn blind(
         stored: here,
         share: (1.0 - here as f64 / slow_requests.max(1) as f64).max(0.0)
             * f64::from(u8::from(slow_requests > 0)),
-        dropped: facts.tally.since(facts.span.0).map(|second| second.dropped).sum(),
+        dropped: beside(facts, |it| it.dropped),
         evicted: evicted.requests + cut_off as u64,
+        lower_bounds: beside(facts, |it| it.lower_bounds),
+        together: beside(facts, |it| it.together),
         unexplained: slow
             .iter()
             .filter(|request| request.total_ns >= edge_ns)
@@ -194,6 +200,22 @@ fn blind(
         foreign: facts.foreign,
         unwatched_ns: facts.unwatched_ns,
     }
+}
+
+/// The sum over the seconds of the dump.
+fn beside(facts: &Facts<'_>, part: impl Fn(&Beside) -> u64) -> u64 {
+    facts.tally.since(facts.span.0).map(|second| part(&second.beside)).sum()
+}
+
+/// Where many times are lower bounds, the quantiles are too.
+fn doubt(blind: &Blind, requests: u64) -> Option<String> {
+    (blind.lower_bounds as f64 > LOWER_BOUNDS_MAX * requests as f64).then(|| {
+        format!(
+            "{} of {requests} requests may have taken longer than is shown: they came in parts, after bytes \
+             without a reply, or beside others",
+            blind.lower_bounds
+        )
+    })
 }
 
 fn answer(totals: &[u64], blind: &Blind, culprits: &[CulpritSum], span: (u64, u64)) -> String {
@@ -232,7 +254,7 @@ fn second_line(second: &Second, unix: impl Fn(u64) -> u64) -> SecondLine {
         p99_ns: bins::TOTAL.quantile(&totals, 0, 0.99),
         max_ns: second.bins.last().map(|(bin, _)| bins::TOTAL.low(usize::from(*bin))),
         slow_from_ns: second.floor_ns,
-        dropped: second.dropped,
+        dropped: second.beside.dropped,
     }
 }
 

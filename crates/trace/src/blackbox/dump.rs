@@ -86,6 +86,13 @@ pub struct Blind {
     pub dropped: u64,
     /// Slow requests that left, because there was no room or the dump is at its bound.
     pub evicted: u64,
+    /// Of `requests`, those with a time that is a lower bound: more bytes came after all before had been read.
+    /// They may be a body in parts, or come after bytes that get no reply. May be absent in older dumps.
+    #[serde(default)]
+    pub lower_bounds: u64,
+    /// Times that more bytes came on a connection before the reply to what had come. May be absent in older dumps.
+    #[serde(default)]
+    pub together: u64,
     /// Of these, requests with more than half of their time runnable, with no task seen on the CPU.
     pub unexplained: u64,
     /// Events of the scheduler that had no room.

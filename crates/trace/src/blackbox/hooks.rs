@@ -10,6 +10,7 @@ use libbpf_rs::{Link, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuil
 use sojourn_base::Fault;
 
 use super::record::{self, Came};
+use super::tally::Beside;
 use crate::attach::kernel::{self, refused};
 use crate::attach::load;
 use crate::attach::pidns;
@@ -157,9 +158,15 @@ impl Hooks {
         (0..bins::TOTAL.count()).map(|bin| self.counts.word(counts::TOTALS + 8 * bin)).collect()
     }
 
-    /// Slow requests without room, and those for which the kernel had no memory.
-    pub fn dropped(&self) -> u64 {
-        self.counts.word(counts::DROPPED) + self.counts.word(counts::UNTRACKED)
+    /// What is counted beside them. Dropped are slow requests without room, and those for which the kernel had
+    /// no memory.
+    pub fn beside(&self) -> Beside {
+        let word = |at| self.counts.word(at);
+        Beside {
+            dropped: word(counts::DROPPED) + word(counts::UNTRACKED),
+            lower_bounds: word(counts::LOWER_BOUNDS),
+            together: word(counts::TOGETHER),
+        }
     }
 
     /// Slow replies of processes that are none of the service's.

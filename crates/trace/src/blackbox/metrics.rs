@@ -40,6 +40,10 @@ pub struct Now {
     pub floor_ns: u64,
     /// Slow ones without room.
     pub dropped: u64,
+    /// Requests with a time that is a lower bound.
+    pub lower_bounds: u64,
+    /// Times that more bytes came before the reply to what had come.
+    pub together: u64,
     /// Events of the scheduler without room.
     pub events_lost: u64,
     /// Dumps that were written.
@@ -85,6 +89,10 @@ pub fn text(now: &Now) -> String {
     one("stored", "gauge", "Slow requests in memory.", now.stored as f64);
     one("floor_seconds", "gauge", "Shorter requests are not stored.", now.floor_ns as f64 / 1e9);
     one("dropped", "counter", "Slow requests that had no room.", now.dropped as f64);
+    let about = "Requests with a time that is a lower bound.";
+    one("lower_bounds", "counter", about, now.lower_bounds as f64);
+    let about = "Times that more bytes came before the reply to what had come.";
+    one("together", "counter", about, now.together as f64);
     one("events_lost", "counter", "Scheduler events that had no room.", now.events_lost as f64);
     one("dumps", "counter", "Dumps written.", now.dumps as f64);
     one("dumps_failed", "counter", "Dumps that could not be written.", now.dumps_failed as f64);
@@ -120,7 +128,8 @@ mod tests {
         totals[bins::TOTAL.of(150_000)] = 7;
         totals[bins::TOTAL.of(30_000_000)] = 3;
         let service = "a\"b\\c\n\u{1b}".to_owned();
-        let text = text(&Now { service, totals, ..Now::default() });
+        let now = Now { service, totals, lower_bounds: 4, together: 5, ..Now::default() };
+        let text = text(&now);
         for wanted in [
             "le=\"0.0001\"} 0\n",
             "le=\"0.0002\"} 7\n",
@@ -129,6 +138,8 @@ mod tests {
             "le=\"+Inf\"} 10\n",
             "{service=\"a\\\"b\\\\c\"}",
             "sojourn_ring_dropped_total{",
+            "sojourn_ring_lower_bounds_total{service=\"a\\\"b\\\\c\"} 4\n",
+            "sojourn_ring_together_total{service=\"a\\\"b\\\\c\"} 5\n",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

@@ -8,7 +8,7 @@ use super::args::Asked;
 use super::dump::Cause;
 use super::memory::{Memory, Slow};
 use super::record::Signal;
-use super::tally::{Tally, at_least};
+use super::tally::{Beside, Tally, at_least};
 use crate::reconstruct::bins;
 
 /// From a cause until its dump: what is slow beside it ends meanwhile.
@@ -93,9 +93,9 @@ impl State {
         }
     }
 
-    /// A second is over: `totals` and `dropped` are the kernel's counts.
-    pub fn second(&mut self, now_ns: u64, unix_ns: u64, totals: &[u64], dropped: u64) {
-        self.tally.add(now_ns, totals, dropped, self.floor_ns);
+    /// A second is over: `totals` and `beside` are the kernel's counts.
+    pub fn second(&mut self, now_ns: u64, unix_ns: u64, totals: &[u64], beside: Beside) {
+        self.tally.add(now_ns, totals, beside, self.floor_ns);
         self.memory.forget(now_ns);
         let from_ns = now_ns.saturating_sub(self.asked.last_ns);
         while self.signals.front().is_some_and(|signal| signal.at_ns < from_ns) {
@@ -208,10 +208,10 @@ mod tests {
         let mut state = state(None, vec![Tail { q: 0.99, bound_ns: 5 * MS }]);
         let mut totals = vec![0; bins::TOTAL.count()];
         totals[bins::TOTAL.of(MS)] = 1_000;
-        state.second(NS_PER_S, 0, &totals, 0);
+        state.second(NS_PER_S, 0, &totals, Beside::default());
         assert_eq!(state.due(9 * NS_PER_S), None);
         totals[bins::TOTAL.of(9 * MS)] = 50;
-        state.second(2 * NS_PER_S, 0, &totals, 0);
+        state.second(2 * NS_PER_S, 0, &totals, Beside::default());
         assert_eq!(state.due(9 * NS_PER_S).unwrap().kind, "tail");
     }
 
@@ -222,15 +222,15 @@ mod tests {
         for second in 1..=20 {
             totals[bins::TOTAL.of(80_000)] += 30_000;
             totals[bins::TOTAL.of(300_000)] += 150;
-            state.second(second * NS_PER_S, 0, &totals, 0);
+            state.second(second * NS_PER_S, 0, &totals, Beside::default());
         }
         assert!((80_001..=300_000).contains(&state.floor_ns), "{}", state.floor_ns);
         totals[bins::TOTAL.of(20 * MS)] += 30_000;
         totals[bins::TOTAL.of(40 * MS)] += 15_000;
-        state.second(21 * NS_PER_S, 0, &totals, 0);
+        state.second(21 * NS_PER_S, 0, &totals, Beside::default());
         assert!((20 * MS..=40 * MS).contains(&state.floor_ns), "{}", state.floor_ns);
         totals[bins::TOTAL.of(6 * MS)] += 10;
-        state.second(22 * NS_PER_S, 0, &totals, 0);
+        state.second(22 * NS_PER_S, 0, &totals, Beside::default());
         assert!(state.floor_ns <= 5 * MS, "what the user calls slow comes through again");
     }
 
@@ -251,7 +251,7 @@ mod tests {
                 slow(&mut state, second * NS_PER_S, 6 * MS + second * number);
             }
             totals[bins::TOTAL.of(6 * MS)] += n;
-            state.second(second * NS_PER_S, 0, &totals, 0);
+            state.second(second * NS_PER_S, 0, &totals, Beside::default());
             assert!(state.memory.len() <= 1_000 && state.tally.since(0).count() <= 62);
             if state.due(second * NS_PER_S).is_some() {
                 state.dumped(second * NS_PER_S);
@@ -285,7 +285,7 @@ mod tests {
             state.slow(one, 1, 0, |_| "n".into());
         }
         assert!(state.names.len() <= NAMES && state.memory.len() <= 1_000);
-        state.second(100 * NS_PER_S, 0, &[], 0);
+        state.second(100 * NS_PER_S, 0, &[], Beside::default());
         assert!(state.signals.is_empty());
     }
 }

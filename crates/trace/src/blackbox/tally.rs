@@ -4,6 +4,28 @@ use std::collections::VecDeque;
 
 use crate::reconstruct::bins;
 
+/// What the kernel counts beside the requests by total; since the beginning, or in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Slow requests that had no room on their way to user space.
+    pub dropped: u64,
+    /// Requests with a time that is a lower bound, because they may have come before they were timed.
+    pub lower_bounds: u64,
+    /// Times that more bytes came on a connection before the reply to what had come.
+    pub together: u64,
+}
+
+impl Beside {
+    /// What came since `before`.
+    fn since(self, before: Self) -> Self {
+        Self {
+            dropped: self.dropped.saturating_sub(before.dropped),
+            lower_bounds: self.lower_bounds.saturating_sub(before.lower_bounds),
+            together: self.together.saturating_sub(before.together),
+        }
+    }
+}
+
 /// Of one second: how many requests each bin has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Second {
@@ -11,8 +33,8 @@ pub struct Second {
     pub end_ns: u64,
     /// Bins of [`bins::TOTAL`] with requests, ascending.
     pub bins: Vec<(u16, u32)>,
-    /// Slow requests that had no room on their way to user space.
-    pub dropped: u64,
+    /// What was counted beside them.
+    pub beside: Beside,
     /// Shorter requests were not stored, ns.
     pub floor_ns: u64,
 }
@@ -29,7 +51,7 @@ impl Second {
 pub struct Tally {
     last_ns: u64,
     before: Vec<u64>,
-    dropped_before: u64,
+    beside_before: Beside,
     seconds: VecDeque<Second>,
 }
 
@@ -37,11 +59,12 @@ impl Tally {
     /// Counts of the last `last_ns`, second by second.
     pub fn new(last_ns: u64) -> Self {
         let before = vec![0; bins::TOTAL.count()];
-        Self { last_ns, before, dropped_before: 0, seconds: VecDeque::new() }
+        let beside_before = Beside::default();
+        Self { last_ns, before, beside_before, seconds: VecDeque::new() }
     }
 
-    /// A second ends: `totals` and `dropped` are the kernel's counts since it began to count.
-    pub fn add(&mut self, end_ns: u64, totals: &[u64], dropped: u64, floor_ns: u64) {
+    /// A second ends: `totals` and `beside` are the kernel's counts since it began to count.
+    pub fn add(&mut self, end_ns: u64, totals: &[u64], beside: Beside, floor_ns: u64) {
         let news =
             self.before.iter_mut().zip(totals).enumerate().filter_map(|(bin, (old, new))| {
                 let n = new.saturating_sub(*old);
@@ -49,9 +72,9 @@ impl Tally {
                 (n > 0).then_some((bin as u16, n.min(u64::from(u32::MAX)) as u32))
             });
         let bins = news.collect();
-        let dropped_now = dropped.saturating_sub(self.dropped_before);
-        self.dropped_before = dropped;
-        self.seconds.push_back(Second { end_ns, bins, dropped: dropped_now, floor_ns });
+        let since = beside.since(self.beside_before);
+        self.beside_before = beside;
+        self.seconds.push_back(Second { end_ns, bins, beside: since, floor_ns });
         while self.seconds.front().is_some_and(|old| old.end_ns + self.last_ns < end_ns) {
             self.seconds.pop_front();
         }
@@ -103,15 +126,18 @@ mod tests {
     #[test]
     fn a_second_has_what_was_added_in_it_and_old_ones_leave() {
         let mut tally = Tally::new(2_000);
-        tally.add(1_000, &counts(&[(500, 3)]), 1, 0);
-        tally.add(2_000, &counts(&[(500, 3), (9_000_000, 2)]), 1, 7);
-        let seconds: Vec<(u64, u64)> =
-            tally.since(0).map(|second| (second.requests(), second.dropped)).collect();
-        assert_eq!(seconds, [(3, 1), (2, 0)]);
+        let beside =
+            |dropped, lower_bounds| Beside { dropped, lower_bounds, together: lower_bounds + 1 };
+        tally.add(1_000, &counts(&[(500, 3)]), beside(1, 0), 0);
+        tally.add(2_000, &counts(&[(500, 3), (9_000_000, 2)]), beside(1, 2), 7);
+        let seconds: Vec<(u64, Beside)> =
+            tally.since(0).map(|second| (second.requests(), second.beside)).collect();
+        let second = Beside { dropped: 0, lower_bounds: 2, together: 2 };
+        assert_eq!(seconds, [(3, beside(1, 0)), (2, second)]);
         assert_eq!(at_least(&tally.totals(0), 5_000_000), 2);
         assert_eq!(at_least(&tally.totals(1_000), 0), 2, "the first second is not asked for");
         assert_eq!([0, 1_500, 2_000].map(|ns| tally.edge(ns, 7)), [7, 1_000, 2_000]);
-        tally.add(5_000, &counts(&[(500, 4), (9_000_000, 2)]), 4, 7);
+        tally.add(5_000, &counts(&[(500, 4), (9_000_000, 2)]), beside(4, 2), 7);
         assert_eq!(tally.since(0).count(), 1, "two seconds are too old");
         assert_eq!(at_least(tally.ever(), 0), 6, "and the sum of all stays");
     }

@@ -146,7 +146,7 @@ impl Ring {
     }
 
     fn second(&mut self, now_ns: u64) {
-        self.state.second(now_ns, unix_ns(), &self.hooks.totals(), self.hooks.dropped());
+        self.state.second(now_ns, unix_ns(), &self.hooks.totals(), self.hooks.beside());
         self.hooks.set_floor(self.state.floor_ns);
         self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
         self.next_second_ns = now_ns + NS_PER_S;
@@ -155,13 +155,16 @@ impl Ring {
     }
 
     fn now(&self, now_ns: u64) -> Now {
+        let beside = self.hooks.beside();
         Now {
             service: self.newest.name.clone(),
             is_up: self.target.is_some(),
             totals: self.state.tally.ever().to_vec(),
             stored: self.state.memory.len() as u64,
             floor_ns: self.state.floor_ns,
-            dropped: self.hooks.dropped(),
+            dropped: beside.dropped,
+            lower_bounds: beside.lower_bounds,
+            together: beside.together,
             events_lost: self.hooks.events_lost(),
             dumps: self.dumps,
             dumps_failed: self.dumps_failed,

@@ -17,7 +17,7 @@ static __always_inline void stamp_packet(const struct sk_buff *skb, const struct
 		return;
 	if (!is_traced(__builtin_bswap16(port)))
 		return;
-	address = address_of(this_cpu(), skb);
+	address = address_of(&this_cpu()->sent_at, skb);
 	*packet_at(address) = bpf_ktime_get_ns() << 16 | packet_tag(address);
 }
 
@@ -37,7 +37,7 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(on_receive, struct sk_buff *skb)
 {
 	struct cpu *cpu = this_cpu();
-	u64 address = address_of(cpu, skb);
+	u64 address = address_of(&cpu->came_at, skb);
 
 	if (!control.is_enabled)
 		return 0;
@@ -67,7 +67,7 @@ int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 	cpu->probe_seq = tp->rcv_nxt;
 	if (settings.sample_below)	/* nothing below TCP is looked at */
 		return 0;
-	address = address_of(cpu, skb);
+	address = address_of(&cpu->probed_at, skb);
 	cpu->probe_receive_ns = cpu->skb == address ? cpu->receive_ns : 0;
 	cpu->probe_rx_ns = backlog_ns(address);
 	if (cpu->probe_rx_ns)

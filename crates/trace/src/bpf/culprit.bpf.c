@@ -17,25 +17,28 @@
 #include "pids.h"
 #include "compat.h"
 #include "culprit_tell.h"
+#include "slots.h"
 
-/* Slot of a thread of the service, 0 if it is none. */
+/* Slot of a thread of the service, 0 if it is none. User space has slots used anew by and by: see `recycle`. */
 static __noinline int slot_for(u32 tid, struct task_struct *task)
 {
-	u32 slot = culprit_slots[wrapped(tid, TIDS)], tgid;
+	u32 slot = entered_of(*place_at(tid), tid), tgid;
 
-	if (slot && thread_at(slot)->tid == tid)
+	if (slot)
 		return slot;
 	tgid = tgid_of(task);
 	if (!bpf_map_lookup_elem(&tgids, &tgid))
 		return 0;
-	slot = 1 + __sync_fetch_and_add(&culprit_counts.threads_n, 1);
-	if (slot >= MAX_THREADS)
+	slot = slot_further(tid);
+	if (slot)
+		return slot;
+	slot = new_slot(tid, &culprit_counts.threads_n, true);
+	if (!slot)
 		return 0;
 	forget_thread(thread_at(slot));
 	thread_at(slot)->was_seen = 1;	/* no wake-up of it could be seen so far: nothing follows from that */
 	thread_at(slot)->tgid = tgid;
 	thread_at(slot)->tid = tid;
-	culprit_slots[wrapped(tid, TIDS)] = slot;
 	return slot;
 }
 
@@ -330,12 +333,12 @@ int BPF_PROG(culprit_switch, bool preempt, struct task_struct *prev, struct task
 SEC("tp_btf/sched_waking")
 int BPF_PROG(culprit_waking, struct task_struct *p)
 {
-	u32 tid = tid_of(p), slot = culprit_slots[wrapped(tid, TIDS)];
-	struct culprit_thread *t = thread_at(slot);
+	u32 slot = slot_seen(tid_of(p));
+	struct culprit_thread *t;
 	struct culprit_cpu *cpu;
 	u64 now_ns;
 
-	if (!slot || t->tid != tid || !culprit_control.is_enabled)
+	if (!slot || !culprit_control.is_enabled)
 		return 0;
 	t = seen_at(slot);
 	if (t->off_ns && t->woken_ns)
@@ -363,10 +366,10 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(culprit_exit, struct task_struct *p)
 {
-	u32 tid = tid_of(p), slot = culprit_slots[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = slot_seen(tid);
 
-	if (slot && thread_at(slot)->tid == tid)
-		culprit_slots[wrapped(tid, TIDS)] = 0;
+	if (slot)
+		places_left(tid, slot);
 	return 0;
 }
 

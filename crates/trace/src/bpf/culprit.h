@@ -10,7 +10,6 @@
 
 #define MAX_CPUS 1024
 #define MAX_THREADS 1024	/* slot 0 means "none" */
-#define TIDS 65536
 #define MAX_SYSCALL 512
 #define OTHER_ABI 560		/* numbers of calls of another ABI: see compat.h */
 #define HISTORY 64		/* runs remembered per CPU; power of 2 */
@@ -118,7 +117,6 @@ static __always_inline u32 pid_ns(void)
 
 struct culprit_cpu culprit_cpus[MAX_CPUS];
 struct culprit_thread culprit_threads[MAX_THREADS];
-u16 culprit_slots[TIDS];	/* low 16 bits of the thread id -> slot; the slot holds the full id */
 
 #include "tgids.h"	/* the breakdown's own map */
 

@@ -28,12 +28,6 @@ static __always_inline u64 seed_of(struct task_struct *task, const struct thread
 	return seed | OFF_ASLEEP << SEED_KIND_AT;
 }
 
-static __always_inline void idle_more(void)
-{
-	if (__sync_fetch_and_add(&idle_workers, 1) == 0)
-		idle_since_ns = control.seen_ns;
-}
-
 /* Leaves a seed with the thread. If a hook saw it in the meantime and did not take the seed, it may be
  * wrong, and is taken back. */
 static __always_inline void sow(struct thread *t, u64 seed)
@@ -41,7 +35,7 @@ static __always_inline void sow(struct thread *t, u64 seed)
 	if (!seed || is_seen(t))
 		return;
 	if (seed & SEED_IDLE)
-		idle_more();
+		idle_one_more(control.seen_ns);
 	__sync_lock_test_and_set(&t->seed, seed);
 	if (is_seen(t) && __sync_lock_test_and_set(&t->seed, 0) == seed && (seed & SEED_IDLE))
 		__sync_fetch_and_add(&idle_workers, -1);
@@ -64,8 +58,8 @@ int on_task(struct bpf_iter__task *ctx)
 			slot_for(tid, task);
 		return 0;
 	}
-	slot = slot_of[wrapped(tid, TIDS)];
-	if (slot && thread_at(slot)->tid == tid)
+	slot = slot_seen(tid);
+	if (slot)
 		sow(thread_at(slot), seed_of(task, thread_at(slot)));
 	return 0;
 }

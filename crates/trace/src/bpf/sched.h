@@ -6,11 +6,11 @@
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
-	u32 tid = tid_of(p), slot = slot_of[wrapped(tid, TIDS)];
+	u32 slot = slot_seen(tid_of(p));
 	struct thread *t = thread_at(slot);
 	u64 now_ns;
 
-	if (!slot || t->tid != tid || !control.is_enabled)
+	if (!slot || !control.is_enabled)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (!is_seen(t))
@@ -85,13 +85,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
-	u32 tid = tid_of(p), slot = slot_of[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = slot_seen(tid);
 
-	if (slot && thread_at(slot)->tid == tid) {
-		slot_of[wrapped(tid, TIDS)] = 0;
-		if (control.is_enabled && is_seen(thread_at(slot)) && thread_at(slot)->is_idle)
-			idle_ends(thread_at(slot), bpf_ktime_get_ns());
-	}
+	if (!slot)
+		return 0;
+	places_left(tid, slot);
+	if (control.is_enabled && is_seen(thread_at(slot)) && thread_at(slot)->is_idle)
+		idle_ends(thread_at(slot), bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -68,7 +68,7 @@ enum reason {
 	NOTE_SUM_MISMATCH,	/* stages do not add to the total: must stay 0 */
 	NOTE_WORST_DROPPED,	/* candidates for the worst list that found the ring full */
 	NOTE_RECORD_DROPPED,	/* full records that found the ring full */
-	NOTE_TABLE_FULL,	/* service threads beyond MAX_THREADS */
+	NOTE_TABLE_FULL,	/* service threads without a slot, each once: beyond MAX_THREADS, or see slots.h */
 	NOTE_OPEN_UNSPLIT,	/* thread served others in between: open stays in application */
 	NOTE_IO_URING,		/* read or answered by io_uring: no call says when */
 	REASONS

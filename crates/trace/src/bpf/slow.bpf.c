@@ -6,9 +6,23 @@
  * to IP, ns. TCP has read the clock itself at both moments (tcp_clock_cache), so no hook does. All requests are
  * counted by total. Those from floor_ns on go through the ring; culprit.bpf.c tells what its thread waited for.
  *
- * Not included: the time before TCP, and bytes of a reply after its first write. Requests that
- * arrive on one connection before the reply of an earlier one count as one until it, and from the
- * newest of their bytes on afterwards: such a request may look shorter than it was, never longer.
+ * Not included: the time before TCP, and bytes of a reply after its first write. What arrives on one connection
+ * before an earlier request's reply, and before that has been read, counts as part of it; from the newest of these
+ * bytes on after the reply.
+ *
+ * Bytes that come when all before them have been read, and without a reply, have three readings: a body in parts, a
+ * further request, or a request after bytes that get no reply (a SETTINGS ACK of HTTP/2, a COM_STMT_CLOSE of MySQL, a
+ * noreply of memcached). In the third one all until now was idleness, perhaps for hours, and no hook can say
+ * which it is. So the time begins anew with them: what is counted is too short in the first two readings, and
+ * too long in none. A server that stalls does not read, so that its stall is in the time whatever comes meanwhile.
+ * What may be missing is a wait between a read and a reply, and the client's own time in sending a body.
+ *
+ * These requests are in the totals like all others. Without them a service of uploads or of HTTP/2 would have none;
+ * with the longer time an idle connection would be the slowest request of all; and with one or the other as
+ * floor_ns has it, quantiles would depend on the floor. How many they are is counted in lower_bounds. So a request
+ * may look shorter than it was, and is counted as such then, never longer. This holds for a server that sends replies
+ * only: what another one sends of its own accord (events, messages to subscribers) counts as the reply to
+ * the bytes before it.
  *
  * With is_every all requests go through the ring, and the later writes of a reply too.
  */
@@ -86,13 +100,16 @@ int BPF_PROG(slow_ready, struct sock *sk)
 	}
 	if (asked->come_seq == tp->rcv_nxt)	/* woken twice */
 		return 0;
-	if (slow_settings.is_every && asked->first_ns && tp->copied_seq == asked->come_seq)
-		__sync_fetch_and_add(&slow_counts.together, 1);
-	asked->come_seq = tp->rcv_nxt;
 	now_ns = tp->tcp_clock_cache;
-	asked->last_ns = now_ns;
-	if (!asked->first_ns)
+	if (!asked->first_ns) {
 		asked->first_ns = now_ns;
+	} else if ((s32)(tp->copied_seq - asked->come_seq) >= 0) {	/* all before has been read */
+		__sync_fetch_and_add(&slow_counts.together, 1);
+		asked->first_ns = now_ns;
+		asked->is_bound = 1;
+	}
+	asked->come_seq = tp->rcv_nxt;
+	asked->last_ns = now_ns;
 	return 0;
 }
 
@@ -133,6 +150,7 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	struct tcp_sock *tp;
 	struct asked *asked;
 	u64 start_ns, end_ns, total_ns, bin;
+	u32 is_bound, end_seq;
 
 	if (!is_served(sk) || !slow_control.is_enabled || bytes <= 0)
 		return 0;
@@ -148,11 +166,14 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (!tp)
 		return 0;
 	start_ns = asked->first_ns;
+	is_bound = asked->is_bound;
 	end_ns = tp->tcp_clock_cache;
 	if (end_ns <= asked->last_ns)	/* nothing has been sent since: it waits in the socket */
 		end_ns = bpf_ktime_get_ns();
-	asked->first_ns = tp->copied_seq == tp->rcv_nxt ? 0 : asked->last_ns;
-	if (slow_settings.is_every && asked->first_ns)
+	end_seq = tp->rcv_nxt - (sk->__sk_common.skc_state == TCP_CLOSE_WAIT);	/* the FIN counts as a byte */
+	asked->is_bound = (s32)(end_seq - tp->copied_seq) > 0;
+	asked->first_ns = asked->is_bound ? asked->last_ns : 0;
+	if (asked->is_bound)
 		__sync_fetch_and_add(&slow_counts.together, 1);
 	total_ns = end_ns - start_ns;
 	if ((s64)total_ns < 0)
@@ -160,6 +181,8 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	bin = bin_of(total_ns | 1, TOTAL_SUB, TOTAL_BINS);
 	if (is_below(&bin, TOTAL_BINS))
 		__sync_fetch_and_add(&slow_counts.totals[bin], 1);
+	if (is_bound)
+		__sync_fetch_and_add(&slow_counts.lower_bounds, 1);
 	if (total_ns >= slow_control.floor_ns)
 		tell_slow(sk, start_ns, total_ns, bytes);
 	return 0;

@@ -9,10 +9,10 @@
 
 /* How far a connection is; under the socket's lock. */
 struct asked {
-	u64 first_ns;		/* the oldest request without a reply came then; 0: there is none */
+	u64 first_ns;		/* the oldest request without a reply came then, or later; 0: there is none */
 	u64 last_ns;		/* the newest bytes came then */
 	u32 come_seq;		/* bytes up to here have come */
-	u32 pad;
+	u32 is_bound;		/* it may have come before first_ns */
 };
 
 enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };
@@ -44,7 +44,8 @@ struct slow_counts {
 	u64 dropped;		/* slow requests for which the ring had no room */
 	u64 foreign;		/* slow, but a process that is none of the service's replied */
 	u64 untracked;		/* requests on connections for which there was no memory */
-	u64 together;		/* bytes that came while a request on their connection had no reply; counted with is_every */
+	u64 together;		/* bytes that came while a request on their connection had no reply */
+	u64 lower_bounds;	/* of the requests in totals, those that may have come before they were timed */
 	u64 totals[TOTAL_BINS];	/* all requests by total */
 };
 

@@ -17,10 +17,6 @@ struct control control SEC(".data.control");
 /* Written by the hooks, read by user space. */
 struct tally tally SEC(".bss.tally");
 
-/* Low 16 bits of the thread id -> slot; the slot holds the full id. */
-#define TIDS 65536
-u16 slot_of[TIDS];
-
 /* Ends of the reads that took request bytes. Beside the threads, so that a busy one has room for as many
  * connections as it may read before it answers the first. */
 struct read_exit exits[EXITS * EXIT_THREADS];
@@ -53,11 +49,14 @@ struct cpu {
 	u32 pad;
 	u64 skb;		/* last packet that entered the stack here ... */
 	u64 receive_ns;		/* ... and when */
-	u64 address;		/* see address_of */
+	u64 came_at;		/* of on_receive: see address_of */
 	u64 probe_sk;		/* socket whose packet TCP is at, 0 after the next system call */
 	u64 probe_rx_ns;	/* what was known of the packet */
 	u64 probe_receive_ns;
 	u32 probe_seq;		/* bytes up to here had come before */
+	u32 pad_2;
+	u64 sent_at;		/* of on_sent, as came_at */
+	u64 probed_at;		/* of on_tcp */
 } __attribute__((aligned(64)));
 
 struct cpu cpus[MAX_CPUS] OF_THE_MOMENT;
@@ -78,11 +77,15 @@ static __always_inline u64 packet_tag(u64 address)
 	return address >> 20 & 0xffff;
 }
 
-/* A pointer as a number to calculate with: the verifier forgets its type on the way through memory. */
-static __always_inline u64 address_of(struct cpu *cpu, const void *pointer)
+/* A pointer as a number to calculate with: the verifier forgets its type on the way through a map's memory, and
+ * not on the way through the stack. Each program has a word of its own on each CPU, `way`, because a softIRQ may
+ * strike in between and run other programs. It does not run the same one: it is held off while a packet is received
+ * or sent, and newer kernels call no program within itself. On older ones `on_tcp` may take another packet's stamp
+ * if that happens between these two lines. */
+static __always_inline u64 address_of(u64 *way, const void *pointer)
 {
-	*(volatile u64 *)&cpu->address = (u64)pointer;
-	return *(volatile u64 *)&cpu->address;
+	*(volatile u64 *)way = (u64)pointer;
+	return *(volatile u64 *)way;
 }
 
 struct {
@@ -161,8 +164,8 @@ static __always_inline void count_many(enum reason reason, u64 more)
 	u32 key = reason;
 	u64 *n = bpf_map_lookup_elem(&reasons, &key);
 
-	if (n)
-		*n += more;	/* one writer per CPU: hooks do not nest on one CPU */
+	if (n)	/* atomic, because a softIRQ may strike this hook, and run others; few requests come here */
+		__sync_fetch_and_add(n, more);
 }
 
 static __always_inline void count(enum reason reason)
@@ -181,6 +184,8 @@ static __always_inline struct thread *thread_at(u32 slot)
 {
 	return &tally.threads[wrapped(slot, MAX_THREADS)];
 }
+
+#include "slots.h"
 
 /* Where the beginning of what a thread's n-th read brought is kept. */
 static __always_inline struct text *text_at(u32 slot, u64 number)

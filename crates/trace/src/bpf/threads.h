@@ -3,24 +3,40 @@
 #ifndef SOJOURN_THREADS_H
 #define SOJOURN_THREADS_H
 
-/* Slot of a service thread, 0 if it is none. New threads of a traced process get one here. */
+/* Threads without a slot that have been counted; those whose ids agree in the low 16 bits count as one. */
+u8 is_slotless[TIDS];
+
+static __always_inline void count_slotless(u32 tid)
+{
+	u8 *is_counted = &is_slotless[wrapped(tid, TIDS)];
+
+	if (*is_counted)
+		return;
+	*is_counted = 1;
+	count(NOTE_TABLE_FULL);
+}
+
+/* Slot of a service thread, 0 if it is none. New threads of a traced process get one here. Slots of threads that have
+ * ended are not used again, because user space reads what those have done. */
 static __noinline u32 slot_for(u32 tid, struct task_struct *task)
 {
-	u32 slot = slot_of[wrapped(tid, TIDS)], tgid;
+	u32 slot = entered_of(*place_at(tid), tid), tgid;
 
-	if (slot && thread_at(slot)->tid == tid)
+	if (slot)
 		return slot;
 	tgid = tgid_of(task);
 	if (!bpf_map_lookup_elem(&tgids, &tgid))
 		return 0;
-	slot = 1 + __sync_fetch_and_add(&tally.threads_n, 1);
-	if (slot >= MAX_THREADS) {
-		count(NOTE_TABLE_FULL);
+	slot = slot_further(tid);
+	if (slot)
+		return slot;
+	slot = new_slot(tid, &tally.threads_n, false);
+	if (!slot) {
+		count_slotless(tid);
 		return 0;
 	}
 	thread_at(slot)->tgid = tgid;
 	thread_at(slot)->tid = tid;
-	slot_of[wrapped(tid, TIDS)] = slot;
 	return slot;
 }
 
@@ -155,11 +171,20 @@ static __always_inline u64 idle_time(u64 now_ns)
 	return idle_workers > 0 && now_ns > since_ns ? sum_ns + now_ns - since_ns : sum_ns;
 }
 
+/* A CPU that sees the count raised adds the time since then, so the time is written first. Again after it, because
+ * the last of the others may have ended in between. */
+static __always_inline void idle_one_more(u64 since_ns)
+{
+	if (idle_workers <= 0)
+		idle_since_ns = since_ns;
+	if (__sync_fetch_and_add(&idle_workers, 1) == 0)
+		idle_since_ns = since_ns;
+}
+
 static __always_inline void idle_begins(struct thread *t, u64 now_ns)
 {
 	t->is_idle = 1;
-	if (__sync_fetch_and_add(&idle_workers, 1) == 0)
-		idle_since_ns = now_ns;
+	idle_one_more(now_ns);
 }
 
 static __always_inline void idle_ends(struct thread *t, u64 now_ns)

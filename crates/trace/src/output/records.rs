@@ -95,12 +95,14 @@ impl Open {
 }
 
 /// A file of rows that have numbers only, open and empty.
+#[cfg(feature = "bpf")]
 pub(crate) struct Columns {
     path: PathBuf,
     file: SerializedFileWriter<File>,
 }
 
 /// Opens `path` for rows with columns of these names.
+#[cfg(feature = "bpf")]
 pub(crate) fn begin(path: &Path, names: &[&str]) -> Result<Columns, Fault> {
     let columns: Vec<String> =
         names.iter().map(|name| format!(" required int64 {name};")).collect();
@@ -108,6 +110,7 @@ pub(crate) fn begin(path: &Path, names: &[&str]) -> Result<Columns, Fault> {
     file.map(|file| Columns { path: path.into(), file }).map_err(|error| fault(path, &error))
 }
 
+#[cfg(feature = "bpf")]
 impl Columns {
     /// Writes all `rows`, each with these `values`, and closes the file.
     pub(crate) fn write<R>(

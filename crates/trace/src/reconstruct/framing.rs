@@ -41,17 +41,23 @@ pub fn holds_several(text: &[u8], bytes: usize) -> bool {
 fn first(text: &[u8]) -> Option<usize> {
     match text.first()? {
         b'*' => resp(text),
-        0x80 => Some(24 + u32::from_be_bytes(text.get(8..12)?.try_into().ok()?) as usize),
+        0x80 => after(24, u32::from_be_bytes(text.get(8..12)?.try_into().ok()?).try_into().ok()?),
         _ => memcache(text).or_else(|| http(text)),
     }
 }
 
-/// `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`.
+/// `at` and `length` more. Lengths are the client's words: `None` where no memory has so many bytes.
+fn after(at: usize, length: usize) -> Option<usize> {
+    at.checked_add(length).filter(|end| isize::try_from(*end).is_ok())
+}
+
+/// `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`. Every part moves `at` on, so that the bytes shown end the loop and not the
+/// number of parts.
 fn resp(text: &[u8]) -> Option<usize> {
     let (parts, mut at) = number_after(text, 0, b'*')?;
     for _ in 0..parts {
         let (length, text_at) = number_after(text, at, b'$')?;
-        at = text_at + length + 2;
+        at = after(text_at, length).and_then(|end| after(end, 2))?;
     }
     Some(at)
 }
@@ -73,7 +79,7 @@ fn memcache(text: &[u8]) -> Option<usize> {
     }
     let (_, word) = BLOCKS.iter().find(|(name, _)| *name == words[0])?;
     let block: usize = words.get(*word)?.parse().ok()?;
-    Some(end + block + 2)
+    after(end, block).and_then(|end| after(end, 2))
 }
 
 fn http(text: &[u8]) -> Option<usize> {
@@ -126,6 +132,25 @@ mod tests {
             b"set k 0 0\r\n",
         ] {
             assert!(!holds_several(text, 4096), "{text:?}");
+        }
+    }
+
+    /// Lengths that come back to where they were, or to just behind it, once they overflow.
+    #[test]
+    fn a_length_beyond_all_memory_ends_nowhere() {
+        for text in [
+            &b"*18446744073709551615\r\n$18446744073709551591\r\n"[..],
+            b"*18446744073709551615\r\n$0\r\n\r\n",
+            b"*1\r\n$18446744073709551615\r\n",
+            b"*1\r\n$9223372036854775807\r\n",
+            b"set k 0 0 18446744073709551615\r\n",
+            b"ms k 18446744073709551615\r\n",
+            b"ms k 9223372036854775807\r\n",
+            b"\x80\0\0\x03\0\0\0\0\xff\xff\xff\xff",
+        ] {
+            for bytes in [text.len(), 46, 4096] {
+                assert!(!holds_several(text, bytes), "{text:?}");
+            }
         }
     }
 }

@@ -259,6 +259,7 @@ pub mod slow_counts {
     pub const FOREIGN: usize = 8;
     pub const UNTRACKED: usize = 16;
     pub const TOGETHER: usize = 24;
-    pub const TOTALS: usize = 32;
-    pub const SIZE: usize = 30752;
+    pub const LOWER_BOUNDS: usize = 32;
+    pub const TOTALS: usize = 40;
+    pub const SIZE: usize = 30760;
 }

@@ -22,7 +22,8 @@ pub struct Written {
 /// One request: when it came and when its reply was written, `CLOCK_MONOTONIC`, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its first bytes came.
+    /// Its first bytes came; of bytes that came after all before them had been read, and without a reply: the newest
+    /// of these (see `bpf/slow.bpf.c`).
     pub start_ns: u64,
     /// The first bytes of its reply were written.
     pub first_ns: u64,

@@ -39,6 +39,39 @@ fn shares_are_of_all_cpus_and_add_to_one() {
     assert!((result.tasks[0].long_runs_per_s - 2.0).abs() < 1e-12);
 }
 
+/// A CPU's line as the hooks write it.
+fn line(fields: &[(usize, u64)]) -> Vec<u8> {
+    let mut line = vec![0; who_cpu::SIZE];
+    for (at, ns) in fields {
+        line[*at..at + 8].copy_from_slice(&ns.to_ne_bytes());
+    }
+    line
+}
+
+#[test]
+fn every_moment_that_the_kernel_side_counts_is_in_the_result() {
+    let mut seen = Seen { cpus: vec![0, 1], duration_ns: 1_000_000_000, ..Seen::default() };
+    let (idle, left_out, unseen) = (who_cpu::IDLE_NS, who_cpu::LEFT_OUT_NS, who_cpu::UNSEEN_NS);
+    let dropped = [(who_cpu::DROPPED_NS, 60_000_000), (who_cpu::DROPPED_RUNS, 3)];
+    seen.add_cpu(&line(&[(idle, 900_000_000), (left_out, 100_000_000)]));
+    seen.add_cpu(&line(&[(idle, 900_000_000), (unseen, 40_000_000), dropped[0], dropped[1]]));
+    assert_eq!((seen.unseen_ns, seen.dropped_ns, seen.dropped_runs), (40_000_000, 60_000_000, 3));
+    let result = result("6.18".into(), seen);
+    assert!((result.unseen_share - 0.02).abs() < 1e-9, "{result:?}");
+    assert!((result.dropped_share - 0.03).abs() < 1e-9, "{result:?}");
+    assert!((result.unknown_share - 0.05).abs() < 1e-9, "{result:?}");
+    let page = text::page(&result);
+    assert!(page.contains("unknown 5.0 % (unseen 2.0 %, dropped 3.0 %)"), "{page}");
+    assert!(page.contains("warning: the kernel did not report all switches"), "{page}");
+    assert!(page.contains("warning: 3 runs (60.0 ms) of tasks"), "{page}");
+}
+
+#[test]
+fn little_time_without_a_known_task_is_stated_without_a_warning() {
+    let result = result("6.18".into(), Seen { unseen_ns: 80_000_000, ..seen() });
+    assert!((result.unseen_share - 0.01).abs() < 1e-9 && result.warnings.is_empty(), "{result:?}");
+}
+
 #[test]
 fn whoever_ran_long_comes_before_whoever_ran_much() {
     let result = result("6.18".into(), seen());

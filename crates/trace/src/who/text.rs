@@ -61,10 +61,12 @@ pub fn page(result: &WhoResult) -> String {
     }
     let _ = writeln!(
         page,
-        "\nidle {:.1} %, left out {:.1} %, unknown {:.1} %",
+        "\nidle {:.1} %, left out {:.1} %, unknown {:.1} % (unseen {:.1} %, dropped {:.1} %)",
         result.idle_share * 100.0,
         result.left_out_share * 100.0,
-        result.unknown_share * 100.0
+        result.unknown_share * 100.0,
+        result.unseen_share * 100.0,
+        result.dropped_share * 100.0
     );
     for warning in &result.warnings {
         let _ = writeln!(page, "warning: {warning}");

@@ -146,26 +146,15 @@ fn read(
     }
     let map = load::map(object, ".bss.who")?;
     let all = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?.unwrap_or_default();
-    let mut dropped_ns = 0;
     for cpu in seen.cpus.clone() {
         let Some(line) = all.get(cpu as usize * who_cpu::SIZE..(cpu as usize + 1) * who_cpu::SIZE)
         else {
             continue;
         };
-        seen.idle_ns += u64_at(line, who_cpu::IDLE_NS);
-        seen.left_out_ns += u64_at(line, who_cpu::LEFT_OUT_NS);
-        dropped_ns += u64_at(line, who_cpu::DROPPED_NS);
-        seen.dropped_runs += u64_at(line, who_cpu::DROPPED_RUNS);
+        seen.add_cpu(line);
         if u32_at(line, who_cpu::IS_KNOWN) != 0 {
             close(u32_at(line, who_cpu::TID), u64_at(line, who_cpu::IN_NS), times, left_out, seen);
         }
-    }
-    if seen.dropped_runs > 0 {
-        seen.warnings.push(format!(
-            "{} runs ({:.1} ms) of tasks for which there was no room: a shorter --duration has fewer",
-            seen.dropped_runs,
-            dropped_ns as f64 / 1e6
-        ));
     }
     Ok(())
 }

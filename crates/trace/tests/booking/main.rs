@@ -7,4 +7,6 @@ mod world;
 mod bins;
 mod every;
 mod few;
+mod ring;
+mod slots;
 mod wait;

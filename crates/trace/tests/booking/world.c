@@ -5,7 +5,9 @@
  * So what is booked where can be expected to the nanosecond, without rights, a kernel or a clock.
  * Standard input holds events, one to a line: TIME in us, VERB, and
  *
- *   in T, preempted T, asleep T, stopped T, waking T     thread T, which has CPU T to itself
+ *   in T, preempted T, asleep T, stopped T, waking T     thread T, which has CPU T to itself; from TWINS on
+ *                      their ids agree in the low 16 bits
+ *   ends T             it calls exit
  *   blocked T          asleep, and no signal can wake it: on a disk, if on a file
  *   enter T CALL       wait read write open futex cork other recv sleep ring; old: write of 32 bits
  *   exit T, timeout T  the call brings something, or nothing
@@ -17,7 +19,7 @@
  * With an argument: where numbers are binned.
  *
  * At the end all connections close. Standard output: a line `record` per request (connection, thread,
- * writer, bytes in and out, total, stages), and one line `reasons`.
+ * writer, bytes in and out, total, stages), one line `reasons`, and how many `slots` threads have.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +28,7 @@
 
 #define SLEEP(on) (WAIT_##on << SYS_SLEEP_AT)
 enum { OLD_WRITE = 2 };	/* as if read were meant, by the kernel's own numbers */
-enum { THREADS = 8, CONNS = 400, PID = 1000, HOG = 9000, HEADER = 34 };
+enum { THREADS = 16, TWINS = 8, CONNS = 400, PID = 1000, HOG = 9000, HEADER = 34 };
 
 const volatile struct settings settings = {
 	.ports = { [0 ... PORT_WORDS - 1] = ~0ULL },
@@ -229,6 +231,8 @@ static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
 		switch_to(n, 0, 4);
 	else if (is("waking"))
 		on_waking(&tasks[n]);
+	else if (is("ends"))
+		on_exit(&tasks[n]);
 	else if (is("enter"))
 		enter(n, word);
 	else if (is("exit") || is("timeout"))
@@ -265,7 +269,9 @@ int main(int argc, char **argv)
 		return bins();
 	control.is_enabled = control.started_ns = control.epoch = 1;
 	for (u32 i = 1; i < THREADS; i++)
-		tasks[i] = (struct task_struct){ .pid = PID + i, .tgid = PID };
+		tasks[i] = (struct task_struct){
+			.pid = PID + (i < TWINS ? i : TWINS + (i - TWINS) * TIDS), .tgid = PID,
+		};
 	for (u32 i = 0; i < CONNS; i++) {
 		socks[i].sk.__sk_common.skc_state = TCP_ESTABLISHED;
 		socks[i].sk.__sk_common.skc_num = 80;
@@ -289,6 +295,6 @@ int main(int argc, char **argv)
 	printf("reasons");
 	for (u32 i = 0; i < REASONS; i++)
 		printf(" %llu", counted[i]);
-	printf("\n");
+	printf("\nslots %llu\n", tally.threads_n);
 	return 0;
 }

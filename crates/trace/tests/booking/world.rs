@@ -12,6 +12,8 @@ use sojourn_trace::reconstruct::stages::{COUNT, STAGES};
 pub struct World {
     /// In the order in which they were finished, then by connection.
     pub requests: Vec<Request>,
+    /// How many were taken by threads.
+    pub slots: u64,
     reasons: Vec<u64>,
 }
 
@@ -65,19 +67,20 @@ impl World {
 /// What the script, events apart by `;`, leads to. Whatever it is, stages add to totals.
 pub fn booked(script: &str) -> World {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    run(PROGRAM.get_or_init(|| compiled("booking-world", &[])), script)
+    run(PROGRAM.get_or_init(|| compiled("booking-world", "world.c", &[])), script)
 }
 
 /// The same where system calls have no hook.
 pub fn booked_by_few(script: &str) -> World {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    run(PROGRAM.get_or_init(|| compiled("booking-few", &["-DFEW"])), script)
+    run(PROGRAM.get_or_init(|| compiled("booking-few", "world.c", &["-DFEW"])), script)
 }
 
 /// In which bins the hooks count each of these times: of stages, of totals, and its row.
 pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
     let lines: Vec<String> = times_ns.iter().map(u64::to_string).collect();
-    let text = answer(Command::new(compiled("booking-bins", &[])).arg("bins"), &lines.join("\n"));
+    let mut program = Command::new(compiled("booking-bins", "world.c", &[]));
+    let text = answer(program.arg("bins"), &lines.join("\n"));
     let three = |line: &str| {
         let mut words = line.split(' ').map(|word| word.parse().unwrap());
         std::array::from_fn(|_| words.next().unwrap())
@@ -86,7 +89,7 @@ pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
 }
 
 /// What a program says to that input.
-fn answer(program: &mut Command, input: &str) -> String {
+pub fn answer(program: &mut Command, input: &str) -> String {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_owned();
@@ -99,13 +102,14 @@ fn answer(program: &mut Command, input: &str) -> String {
 
 fn run(program: &Path, script: &str) -> World {
     let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
-    let mut world = World { requests: Vec::new(), reasons: Vec::new() };
+    let mut world = World { requests: Vec::new(), slots: 0, reasons: Vec::new() };
     for line in text.lines() {
         let mut words = line.split(' ');
         let word = words.next().unwrap();
         let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
         match word {
             "record" => world.requests.push(Request::parse(&numbers)),
+            "slots" => world.slots = numbers[0],
             _ => world.reasons = numbers,
         }
     }
@@ -116,13 +120,14 @@ fn run(program: &Path, script: &str) -> World {
     world
 }
 
-/// `world.c` as a program of that name.
-fn compiled(name: &str, defines: &[&str]) -> PathBuf {
+/// This folder's `source` as a program of that name.
+pub fn compiled(name: &str, source: &str, defines: &[&str]) -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let done = Command::new("cc")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["-O1", "-std=gnu11", "-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"])
-        .args(["-D__TARGET_ARCH_x86", "-Itests/booking", "-Isrc/bpf", "tests/booking/world.c"])
+        .args(["-D__TARGET_ARCH_x86", "-Itests/booking", "-Isrc/bpf"])
+        .arg(format!("tests/booking/{source}"))
         .args(defines)
         .arg("-o")
         .arg(&program)

@@ -1,11 +1,12 @@
 //! The black box on real servers: what is planted is in the dump with its cause, and restarts are followed.
 
 use std::fs;
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sojourn_trace::blackbox::dump::{Dump, SlowRequest};
 
@@ -65,6 +66,33 @@ fn a_stop_starts_a_dump_that_has_the_request_and_the_sender() {
         assert!(names.iter().any(|name| name.ends_with(end)), "{end}: {names:?}");
     }
     assert_eq!(ring.end(), 0, "stopped is its usual end");
+}
+
+/// A message that gets no reply, a second without anything, and then a request.
+#[test]
+fn silence_after_a_message_without_a_reply_is_in_no_request() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let pid = server.pid().to_string();
+    let ring = Ring::start(&["--pid", &pid]);
+    ring.wait_for("watching", 1);
+    let mut stream = server.connect();
+    // The server's time of a request lies within the client's, but for where a hook reads the clock late.
+    let mut most_ns = 100 * MS;
+    let mut timed = |stream: &mut TcpStream| {
+        let begun = Instant::now();
+        Ask::default().call(stream);
+        most_ns = most_ns.max(100 * MS + begun.elapsed().as_nanos() as u64);
+    };
+    timed(&mut stream);
+    stream.write_all(&Ask::without_reply()).unwrap();
+    thread::sleep(Duration::from_secs(1));
+    timed(&mut stream);
+    timed(&mut stream);
+    let dump = ring.ask();
+    assert_eq!((dump.requests, dump.blind.lower_bounds), (3, 1), "{}", dump.answer);
+    assert!(dump.totals.iter().all(|(from_ns, ..)| *from_ns <= most_ns), "{:?}", dump.totals);
+    assert!(dump.slow.iter().all(|it| it.total_ns <= most_ns), "{most_ns}: {:?}", dump.slow);
 }
 
 #[test]

@@ -152,7 +152,8 @@ fn unreported_ns(seen: &Seen) -> u64 {
 
 /// No moment counts twice, and what counts as long is so.
 fn check_sums(seen: &Seen) {
-    assert!(reported_ns(seen) <= seen.duration_ns * seen.cpus.len() as u64, "{seen:?}");
+    let counted_ns = reported_ns(seen) + seen.unseen_ns + seen.dropped_ns;
+    assert!(counted_ns <= seen.duration_ns * seen.cpus.len() as u64, "{seen:?}");
     for task in &seen.tasks {
         assert!(task.tid != 0 && task.long_runs <= task.runs, "{task:?}");
         assert!(task.longest_ns <= task.run_ns && task.long_ns <= task.run_ns, "{task:?}");

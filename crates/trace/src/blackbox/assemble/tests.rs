@@ -9,6 +9,11 @@ const MS: u64 = 1_000_000;
 
 /// Ten requests of 20 ms that waited for a stop, of which the kernel counted `counted`.
 fn made(counted: u64) -> Dump {
+    made_with(counted, 0)
+}
+
+/// The same, and so many requests had a lower bound only.
+fn made_with(counted: u64, lower_bounds: u64) -> Dump {
     let mut memory = Memory::new(60 * NS_PER_S, 1_000);
     let slow =
         |n: u64| Slow { start_ns: NS_PER_S + n, total_ns: 20 * MS, tid: 7, ..Slow::default() };
@@ -17,7 +22,8 @@ fn made(counted: u64) -> Dump {
     let mut totals = vec![0; bins::TOTAL.count()];
     totals[bins::TOTAL.of(100_000)] = 990;
     totals[bins::TOTAL.of(20 * MS)] = counted;
-    tally.add(2 * NS_PER_S, &totals, counted - 10, MS);
+    let beside = Beside { dropped: counted - 10, lower_bounds, together: 2 * lower_bounds };
+    tally.add(2 * NS_PER_S, &totals, beside, MS);
     let stop = Off {
         tid: 7,
         tgid: 7,
@@ -80,6 +86,20 @@ fn requests_that_are_not_here_are_in_the_blind_rate() {
     let dump = made(40);
     assert_eq!((dump.blind.slow_requests, dump.blind.stored, dump.blind.dropped), (40, 10, 30));
     assert!((dump.blind.share - 0.75).abs() < 1e-9);
+}
+
+#[test]
+fn times_that_are_lower_bounds_are_in_the_blind_rate_and_many_in_the_warnings() {
+    let few = made_with(10, 10);
+    assert_eq!((few.blind.lower_bounds, few.blind.together), (10, 20));
+    assert!(few.warnings.is_empty(), "{:?}", few.warnings);
+    let many = made_with(10, 11);
+    assert!(many.warnings[0].starts_with("11 of 1000 requests may have taken longer"), "{many:?}");
+    let mut text = serde_json::to_value(&few).unwrap();
+    let blind = text["blind"].as_object_mut().unwrap();
+    assert!(blind.remove("lower_bounds").is_some() && blind.remove("together").is_some());
+    let old: Dump = serde_json::from_value(text).unwrap();
+    assert_eq!(old.blind.lower_bounds, 0, "a dump from before");
 }
 
 #[test]

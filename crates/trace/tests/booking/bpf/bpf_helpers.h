@@ -25,6 +25,8 @@ void bpf_ringbuf_submit(void *record, u64 flags);
 long bpf_get_stackid(void *ctx, const void *map, u64 flags);
 long bpf_task_pt_regs(const void *task);
 struct task_struct *bpf_get_current_task_btf(void);
+long bpf_get_current_comm(void *to, u32 bytes);
+u64 bpf_get_socket_cookie(const void *sk);
 
 struct socket *bpf_sock_from_file(void *file);
 long bpf_seq_write(const void *seq, const void *data, u32 bytes);

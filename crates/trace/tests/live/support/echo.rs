@@ -35,6 +35,13 @@ impl Ask {
         bytes
     }
 
+    /// One that is read and gets no reply.
+    pub fn without_reply() -> [u8; 32] {
+        let mut bytes = Self::default().bytes();
+        bytes[16..20].fill(0);
+        bytes
+    }
+
     pub fn send(self, stream: &mut TcpStream) {
         stream.write_all(&self.bytes()).unwrap();
     }
