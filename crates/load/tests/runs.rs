@@ -5,6 +5,7 @@
 
 mod begins;
 mod breaking;
+mod closing;
 mod http2;
 mod losses;
 mod mirror;

@@ -11,10 +11,14 @@
 //! - it has answered before, as Go's client and browsers ask for (the end may also be said by 408, RFC
 //!   9110, 15.5.9); or
 //! - it idled from before the request was due, unused (these clients open one when a request needs it,
-//!   and browsers take one that they opened ahead for a used one). Such an end may be the answer, too. So
-//!   a request is sent again once for this reason, and only if the server has answered others.
+//!   and browsers take one that they opened ahead for a used one), and the server has answered others.
 //!
 //! A connection that ends under the request that it was opened for was not idle: that request is lost.
+//!
+//! An end may also be the answer: a worker that dies over a request ends its connection, too. These clients
+//! hide that, and a measurement must not. An end that crossed a request on its way comes within a round trip.
+//! So a request is sent again for this reason where the end comes soon after it was sent, and thrice at most. It takes
+//! the connection that was used or opened last: the others have idled for longer.
 
 use std::collections::VecDeque;
 
@@ -23,21 +27,47 @@ use super::reopen::Reopener;
 use super::{Connections, Drive, Live};
 use crate::plan::lanes::{MarksLanes, PlanLanes};
 
-/// Requests that are known to have been sent again after an unused connection.
+/// Requests of which it is known that they were sent again: as many at least that follow one another.
 const REMEMBERED: usize = 4096;
+/// An end may have crossed a request that was sent so long before, in round trips or ns; the longer counts.
+const CROSSING_ROUND_TRIPS: u64 = 3;
+const CROSSING_NS: u64 = 10_000_000;
+/// Connections that may end over a request: a server that reloads ends all that idle, one after another.
+const ENDS_MAX: u8 = 3;
+
+/// What is known of a request that was sent again.
+#[derive(Clone, Copy, Default)]
+struct Past {
+    request: u32,
+    due_ns: u64,
+    /// When it was sent again last, ns; 0: never.
+    sent_ns: u64,
+    /// Connections that ended over it.
+    ends: u8,
+}
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Again {
     /// The next one first.
     waiting: VecDeque<u32>,
-    /// Place and due time of those that came back from a connection that had never answered, newest last.
-    unproven: VecDeque<(u32, u64)>,
+    /// Of each request in the place of its number, modulo theirs.
+    past: Box<[Past]>,
+    /// Of each connection; none: 0.
+    round_trips_ns: Vec<u64>,
+    /// How late an end may be seen.
+    late_ns: u64,
     /// How often one was sent again.
     pub(super) sent: u64,
 }
 
 impl Again {
+    /// `round_trips_ns`: of each connection; an end is seen `late_ns` late at most.
+    pub(super) fn new(round_trips_ns: Vec<u64>, late_ns: u64) -> Self {
+        let past = vec![Past { request: u32::MAX, ..Past::default() }; REMEMBERED];
+        let (waiting, past) = (VecDeque::new(), past.into_boxed_slice());
+        Self { waiting, past, round_trips_ns, late_ns, sent: 0 }
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -97,11 +127,10 @@ impl Again {
         for &request in all.iter().rev() {
             let due_ns = plan.intended_ns[request as usize];
             let has_begun = interleaves && marks.first_byte_ns[request as usize] > 0;
-            let may = is_proven
-                || (reopener.has_idled(connection, due_ns)
-                    && connections.any_hit()
-                    && self.is_first(request, due_ns));
-            if may && !has_begun {
+            let has_idled = || reopener.has_idled(connection, due_ns) && connections.any_hit();
+            let (may, of) = (!has_begun && (is_proven || has_idled()), (request, due_ns));
+            let sent_ns = marks.sent_ns[request as usize];
+            if may && self.is_crossing(connection, of, sent_ns, now_ns) {
                 self.give_back(connections, (connection, request), now_ns, marks);
             }
         }
@@ -126,16 +155,30 @@ impl Again {
         refuse(connections, connection, now_ns, marks, live);
     }
 
-    /// Whether `request` has not come back from an unused connection yet; now it has.
-    fn is_first(&mut self, request: u32, due_ns: u64) -> bool {
-        if self.unproven.contains(&(request, due_ns)) {
-            return false;
+    /// Whether the end of `connection` at `now_ns` may have crossed a request, which was first sent at `sent_ns`,
+    /// and is one of the first ends over it.
+    fn is_crossing(
+        &mut self,
+        connection: u32,
+        request: (u32, u64),
+        sent_ns: u64,
+        now_ns: u64,
+    ) -> bool {
+        let round_trip_ns = self.round_trips_ns.get(connection as usize).copied().unwrap_or(0);
+        let within_ns = CROSSING_NS.max(CROSSING_ROUND_TRIPS * round_trip_ns) + self.late_ns;
+        let past = self.past(request);
+        let is_soon = now_ns <= sent_ns.max(past.sent_ns) + within_ns;
+        past.ends = past.ends.saturating_add(1);
+        is_soon && past.ends <= ENDS_MAX
+    }
+
+    /// What is known of a request by its place and due time.
+    fn past(&mut self, (request, due_ns): (u32, u64)) -> &mut Past {
+        let past = &mut self.past[request as usize % REMEMBERED];
+        if (past.request, past.due_ns) != (request, due_ns) {
+            *past = Past { request, due_ns, ..Past::default() };
         }
-        if self.unproven.len() == REMEMBERED {
-            self.unproven.pop_front();
-        }
-        self.unproven.push_back((request, due_ns));
-        true
+        past
     }
 
     /// One that `is_late`, which is not sent again.
@@ -162,11 +205,13 @@ impl Drive {
             let own = self.probe.as_ref().filter(|probe| probe.is_own(request));
             let connection = match own.map(|probe| probe.connection) {
                 Some(own) => Some(own).filter(|&own| self.connections.has_room(own)),
-                None => self.connections.pick(0), // of one server alone
+                None => self.connections.pick_last(0), // of one server alone
             };
             if let Some(connection) = connection {
                 self.again.waiting.remove(at);
                 self.again.sent += 1;
+                let (due_ns, now_ns) = (self.plan.intended_ns[request], self.now());
+                self.again.past((request as u32, due_ns)).sent_ns = now_ns;
                 self.encode(request, connection);
                 self.connections.push(connection, request as u32);
                 self.transport.send(connection, &self.bytes);
@@ -176,3 +221,6 @@ impl Drive {
         false
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,9 +198,7 @@ impl Drive {
             }
         });
         self.give_up_overdue(now_ns, result);
-        if self.reopener.has_work() {
-            self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
-        }
+        self.reopen_due(patience.wait_ns > 0 && result == 0);
         if self.interleaves {
             let Self { owing, connections, transport, bytes, .. } = self;
             owing.settle(connections, transport.as_mut(), bytes);

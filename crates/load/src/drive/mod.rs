@@ -93,6 +93,8 @@ pub struct Setup {
     pub connections: u32,
     /// See `connections`.
     pub depth: u32,
+    /// How long a round trip to the server takes, ns, by connection; empty: no time.
+    pub round_trips_ns: Vec<u64>,
     /// How time passes.
     pub times: Times,
     /// What the thread does while nothing is due.
@@ -189,7 +191,7 @@ impl Drive {
             connections: lists,
             shards,
             free_ns: 0,
-            again: Again::default(),
+            again: Again::new(setup.round_trips_ns, setup.doze_ns),
             returns_rest: protocol.leaves_alone_what_follows_the_last(),
             repeats: protocol.may_repeat(),
             reopener: Reopener::new(sockets, setup.timeout_ns),

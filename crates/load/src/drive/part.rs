@@ -16,7 +16,7 @@ use crate::job::shards::Shards;
 use crate::plan::marks::{self, Marks, ThreadMeasurement};
 use crate::plan::resolve::{Resolved, Wait};
 use crate::protocols::Protocol;
-use crate::transports::{Ends, greeted, tls};
+use crate::transports::{Ends, greeted, sockets, tls};
 use crate::watch::cpu;
 
 /// Where all threads wait for the time at which the warm-up starts.
@@ -134,6 +134,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let shards = Shards::new(resolved.target.servers(), resolved.job.items);
     let addresses = servers(resolved, &sockets[..sockets.len().min(shards.count() as usize)])?;
     let is_known = addresses.len() == shards.count() as usize;
+    let round_trips_ns = sockets.iter().map(sockets::round_trip_ns).collect();
     let ends = Ends {
         addresses: if is_known { addresses } else { vec![Address::Ip(([127, 0, 0, 1], 0).into())] },
         sources: resolved.sources.clone(),
@@ -171,6 +172,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         shards,
         connections,
         depth: resolved.job.depth,
+        round_trips_ns,
         times: Times {
             start_ns: 0,
             measured_ns: resolved.warmup_ns,

@@ -4,6 +4,15 @@ use super::{Drive, LOOKS_IN_TURN, NAP_NS};
 use crate::transports::Patience;
 
 impl Drive {
+    /// Opens what has closed and is due; `is_woken`: a wait ended, and brought nothing.
+    #[inline]
+    pub(super) fn reopen_due(&mut self, is_woken: bool) {
+        if self.reopener.has_work() {
+            let now_ns = self.now(); // what the poll has closed is due after it began
+            self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns, is_woken);
+        }
+    }
+
     /// How long the next poll may wait: 0 when spinning, else until the next request is due.
     #[inline]
     pub(super) fn patience(&mut self, now_ns: u64) -> Patience {
@@ -46,7 +55,7 @@ impl Drive {
     /// Longest wait while the load has nothing due.
     #[inline]
     pub(super) fn nap_ns(&self, now_ns: u64) -> u64 {
-        let mut nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        let mut nap_ns = self.reopener.due_ns(now_ns).min(NAP_NS);
         if !self.is_idle() {
             nap_ns = nap_ns.min(self.overdue.look_ns());
         }

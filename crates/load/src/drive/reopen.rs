@@ -24,8 +24,6 @@ const AT_ONCE_NS: u64 = 100_000_000;
 const REFUSAL_BYTES: usize = 200;
 /// A connection that is open for so long before a request is due idles.
 const IDLE_NS: u64 = 1_000_000;
-/// Between two looks at a connection that is being opened.
-const LOOK_NS: u64 = 50_000;
 
 /// Which connections are down, and when each is tried again.
 pub(super) struct Reopener {
@@ -34,7 +32,8 @@ pub(super) struct Reopener {
     to_drop: Vec<u32>,
     /// How long the first attempt to open one may take.
     attempt_ns: u64,
-    down: usize,
+    /// Those that are down.
+    down: Vec<u32>,
     all_down_since_ns: u64,
     next_try_ns: u64,
     reconnects: u64,
@@ -53,9 +52,9 @@ impl Reopener {
             each: vec![Broken::default(); connections as usize],
             to_drop: Vec::with_capacity(connections as usize),
             attempt_ns: timeout_ns.clamp(ATTEMPT_NS.0, ATTEMPT_NS.1),
-            down: 0,
+            down: Vec::with_capacity(connections as usize),
             all_down_since_ns: 0,
-            next_try_ns: 0,
+            next_try_ns: u64::MAX,
             reconnects: 0,
             broke: 0,
             replaced: 0,
@@ -68,13 +67,19 @@ impl Reopener {
 
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        self.down > 0
+        !self.down.is_empty()
+    }
+
+    /// How long until there is work, ns; for ever where none is down.
+    #[inline]
+    pub(super) fn due_ns(&self, now_ns: u64) -> u64 {
+        if self.has_work() { self.next_try_ns.saturating_sub(now_ns) } else { u64::MAX }
     }
 
     #[inline]
     pub(super) fn is_hopeless(&self, now_ns: u64) -> bool {
-        self.down == self.each.len()
-            && self.down > 0
+        self.down.len() == self.each.len()
+            && self.has_work()
             && now_ns.saturating_sub(self.all_down_since_ns) > HOPELESS_NS
     }
 
@@ -195,8 +200,8 @@ impl Reopener {
         self.broke += u64::from(!agreed);
         it.next_try_ns = now_ns + it.pause_ns;
         self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
-        self.down += 1;
-        if self.down == self.each.len() {
+        self.down.push(connection);
+        if self.down.len() == self.each.len() {
             self.all_down_since_ns = now_ns;
         }
     }
@@ -224,63 +229,70 @@ impl Reopener {
         self.drop_after_poll(connection, &[], now_ns, After::Agreed);
     }
 
-    /// Drops what is to be dropped, and opens what may be opened.
+    /// Drops what is to be dropped, and opens what may be opened. `is_woken`: the last poll has waited and
+    /// reported nothing, so that one which is being opened may have gone on.
     #[cold]
     pub(super) fn tend(
         &mut self,
         transport: &mut dyn Transport,
         connections: &mut Connections,
         now_ns: u64,
+        is_woken: bool,
     ) {
         for connection in self.to_drop.drain(..) {
             transport.close(connection);
         }
-        if now_ns < self.next_try_ns {
+        if now_ns < self.next_try_ns && !is_woken {
             return;
         }
         self.next_try_ns = u64::MAX;
-        for connection in 0..self.each.len() {
-            if self.each[connection].is_down {
-                self.try_one(connection, transport, connections, now_ns);
+        let mut at = 0;
+        while let Some(&connection) = self.down.get(at) {
+            let it = &self.each[connection as usize];
+            let is_due = now_ns >= it.next_try_ns || (is_woken && it.give_up_ns.is_some());
+            if is_due && self.try_one(connection, transport, connections, now_ns) {
+                self.down.swap_remove(at);
+            } else {
+                self.next_try_ns = self.next_try_ns.min(self.each[connection as usize].next_try_ns);
+                at += 1;
             }
         }
     }
 
+    /// Tries one that is down; whether it is open now.
     fn try_one(
         &mut self,
-        connection: usize,
+        connection: u32,
         transport: &mut dyn Transport,
         connections: &mut Connections,
         now_ns: u64,
-    ) {
-        let it = &mut self.each[connection];
-        if now_ns >= it.next_try_ns {
-            match transport.reopen(connection as u32) {
-                Reopen::Open => {
-                    it.is_down = false;
-                    it.opened_ns = now_ns;
-                    it.has_served = false;
-                    (it.give_up_ns, it.abandoned) = (None, 0);
-                    self.down -= 1;
-                    self.reconnects += 1;
-                    connections.opened(connection as u32, now_ns);
-                    owing::say(connections, connection as u32, transport, &mut Vec::new());
-                    return;
-                }
-                Reopen::Pending if it.goes_on(self.attempt_ns, now_ns) => {
-                    it.next_try_ns = now_ns + LOOK_NS;
-                }
-                Reopen::Pending => {
-                    transport.close(connection as u32);
-                    it.abandoned += 1;
-                    it.pause(now_ns);
-                }
-                refused @ (Reopen::Refused | Reopen::NoPort) => {
-                    self.out_of_ports += u64::from(refused == Reopen::NoPort);
-                    it.pause(now_ns);
-                }
+    ) -> bool {
+        let it = &mut self.each[connection as usize];
+        match transport.reopen(connection) {
+            Reopen::Open => {
+                it.is_down = false;
+                it.opened_ns = now_ns;
+                it.has_served = false;
+                (it.give_up_ns, it.abandoned) = (None, 0);
+                self.reconnects += 1;
+                connections.opened(connection, now_ns);
+                owing::say(connections, connection, transport, &mut Vec::new());
+                return true;
+            }
+            Reopen::Pending if it.goes_on(self.attempt_ns, now_ns) => it.look_again(now_ns),
+            Reopen::Pending => {
+                transport.close(connection);
+                it.abandoned += 1;
+                it.pause(now_ns);
+            }
+            refused @ (Reopen::Refused | Reopen::NoPort) => {
+                self.out_of_ports += u64::from(refused == Reopen::NoPort);
+                it.pause(now_ns);
             }
         }
-        self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
+        false
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,6 +139,16 @@ impl Content {
         (key[..at] == ZEROS[..at]).then_some(after)
     }
 
+    /// The item that is called `key`; `None`: none is.
+    pub fn item_of(&self, key: &[u8]) -> Option<u32> {
+        let item = key.iter().try_fold(0_u32, |sum, byte| {
+            let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+            sum.checked_mul(10)?.checked_add(digit)
+        })?;
+        let is_it = item < self.items && self.after_key(item, key).is_some_and(<[u8]>::is_empty);
+        is_it.then_some(item)
+    }
+
     /// Length of the value of `item`, bytes.
     #[inline]
     pub fn value_len(&self, item: u32) -> u32 {
@@ -216,7 +226,10 @@ mod tests {
             content.push_key(item, &mut key);
             assert_eq!(key.len(), content.key_len(item) as usize);
             assert_eq!(std::str::from_utf8(&key).unwrap().parse(), Ok(item));
+            assert_eq!(content.item_of(&key), Some(item));
+            assert_eq!(content.item_of(&[&b"0"[..], &key].concat()), None, "too long");
             let longer = [&key[..], b" 0"].concat();
+            assert_eq!(content.item_of(&longer), None);
             assert_eq!(content.after_key(item, &longer), Some(&b" 0"[..]));
             assert_eq!(content.after_key(item, &key[..key.len() - 1]), None);
             for at in 0..key.len() {

@@ -73,6 +73,12 @@ pub(super) fn nth_key(first: u32, nth: u32, items: u32) -> u32 {
     ((u64::from(first) + u64::from(nth)) % u64::from(items)) as u32
 }
 
+/// The place of `item` among all items from `first` on; the keys of a multi-GET have the first places.
+pub(super) fn place_of(first: u32, item: u32, items: u32) -> u32 {
+    let (first, item, items) = (u64::from(first), u64::from(item), u64::from(items));
+    ((item + items - first % items) % items) as u32
+}
+
 /// Keys per multi-GET of `job`; 1 where it asks for none.
 pub(super) fn keys_per_multiget(job: &Job) -> Result<u32, Fault> {
     if job.multiget_share == 0.0 {

@@ -4,8 +4,11 @@
 //! expression are computed after the run, on a sample. Of the first requests each reply is kept; when
 //! there is room for no more, every second one is forgotten, evenly, and from then on
 //! half as many are stored. So at the end it is one in about `every`, evenly over the run, warm-up
-//! included, and some 200 to 400 of any number. The loop copies their bytes into buffers that are used again, and never waits for another
-//! thread that does so at the same moment: then the reply is not kept.
+//! included, and some 200 to 400 of any number. The loop copies their bytes into buffers that are used
+//! again, and never waits for another thread that does so at the same moment: then the reply is not kept.
+//!
+//! Replies are numbered here, in the order in which they begin, because a long run uses the numbers of its
+//! requests again: they are places in a ring ([`crate::plan::lanes`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -33,8 +36,10 @@ const SHOWN: usize = 60;
 
 /// What is expected of each body, and the sample that is held against it.
 pub struct Sampled {
-    /// Of so many requests of a thread one is stored; a power of two.
+    /// Of so many replies one is stored; a power of two.
     every: AtomicU32,
+    /// The number of the next reply of all threads; it begins again after 2^32.
+    next: AtomicU32,
     shelf: Mutex<Shelf>,
     sha256: Option<[u8; 32]>,
     regex: Option<Regex>,
@@ -48,9 +53,8 @@ struct Shelf {
     bytes: usize,
 }
 
-/// A whole body, by the number of its request, and the digest that it must have besides the job's.
+/// A whole body, and the digest that it must have besides the job's.
 struct StoredBody {
-    id: u32,
     body: Body,
     sha256: Option<[u8; 32]>,
 }
@@ -58,6 +62,8 @@ struct StoredBody {
 /// A body as far as it has been read.
 #[derive(Debug, Default)]
 pub struct Body {
+    /// That of its reply.
+    number: u32,
     bytes: Vec<u8>,
     is_too_long: bool,
 }
@@ -69,6 +75,11 @@ impl Body {
         if !self.is_too_long {
             self.bytes.extend_from_slice(bytes);
         }
+    }
+
+    /// A part of it is missing: it was too long to be read whole.
+    pub(crate) fn cut(&mut self) {
+        self.is_too_long = true;
     }
 
     fn clear(&mut self) {
@@ -106,35 +117,41 @@ impl Sampled {
         };
         Ok(Some(Self {
             every: AtomicU32::new(1),
+            next: AtomicU32::new(0),
             shelf: Mutex::new(shelf),
             sha256: sha256(&job.expect_sha256)?,
             regex: regex(&job.expect_regex)?,
         }))
     }
 
-    /// Where the body of the reply to request `id` goes; `None`: it is not kept.
+    /// Where the body of the reply goes that begins now; `None`: it is not kept.
     #[inline]
-    pub fn begin(&self, id: u32) -> Option<Body> {
-        if self.is_chosen(id) { self.shelf.try_lock().ok()?.free.pop() } else { None }
+    pub fn begin(&self) -> Option<Body> {
+        let number = self.next.fetch_add(1, Relaxed);
+        if !self.is_chosen(number) {
+            return None;
+        }
+        let body = self.shelf.try_lock().ok()?.free.pop()?;
+        Some(Body { number, ..body })
     }
 
     /// By its number times the golden ratio: evenly over the run, and not in step with items or
     /// connections that come in turn, of which only some would ever be seen. Source: Knuth, TAOCP 3, 6.4.
     #[inline]
-    fn is_chosen(&self, id: u32) -> bool {
-        id.wrapping_mul(0x9e37_79b9).reverse_bits() & (self.every.load(Relaxed) - 1) == 0
+    fn is_chosen(&self, number: u32) -> bool {
+        number.wrapping_mul(0x9e37_79b9).reverse_bits() & (self.every.load(Relaxed) - 1) == 0
     }
 
-    /// Keeps the whole body of the reply to request `id`, whose digest must be `sha256`.
+    /// Keeps the whole body of a reply, whose digest must be `sha256`.
     #[cold]
-    pub fn keep(&self, id: u32, body: Body, sha256: Option<[u8; 32]>) {
+    pub fn keep(&self, body: Body, sha256: Option<[u8; 32]>) {
         let Ok(mut shelf) = self.shelf.try_lock() else { return };
         if shelf.retained.len() == STORED_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
             self.thin(&mut shelf);
         }
-        if self.is_chosen(id) && shelf.retained.len() < STORED_MAX {
+        if self.is_chosen(body.number) && shelf.retained.len() < STORED_MAX {
             shelf.bytes += body.bytes.len();
-            shelf.retained.push(StoredBody { id, body, sha256 });
+            shelf.retained.push(StoredBody { body, sha256 });
         } else {
             shelf.give_back(body);
         }
@@ -156,7 +173,7 @@ impl Sampled {
             self.every.store(every, Relaxed);
             let mut at = 0;
             while at < shelf.retained.len() {
-                if self.is_chosen(shelf.retained[at].id) {
+                if self.is_chosen(shelf.retained[at].body.number) {
                     at += 1;
                     continue;
                 }
@@ -213,7 +230,7 @@ impl Shelf {
 fn with_room() -> Body {
     let mut bytes = vec![1; ROOM]; // touch the pages
     bytes.clear();
-    Body { bytes, is_too_long: false }
+    Body { bytes, ..Body::default() }
 }
 
 fn sha256(text: &str) -> Result<Option<[u8; 32]>, Fault> {

@@ -79,7 +79,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
         ends,
     };
     for (connection, socket) in sockets.into_iter().enumerate() {
-        if !this.watch(connection as u32, &socket) {
+        if !this.watch(connection as u32, &socket, libc::EPOLL_CTL_ADD) {
             return Err(Fault::failed(
                 format!("cannot watch a socket: {}", io::Error::last_os_error()),
                 "transport",
@@ -136,7 +136,9 @@ impl Transport for Epoll {
     fn reopen(&mut self, connection: u32) -> Reopen {
         let at = connection as usize;
         self.syscalls += 4;
-        let mut opening = match self.opening[at].take() {
+        let begun = self.opening[at].take();
+        let is_watched = begun.is_some();
+        let mut opening = match begun {
             Some(opening) => opening,
             None => match self.ends.way(connection).begin(&self.ends.greeting) {
                 Ok(opening) => opening,
@@ -146,13 +148,19 @@ impl Transport for Epoll {
         match opening.progress() {
             Reopen::Open => {}
             Reopen::Pending => {
+                // Watched already now, it ends a wait when it goes on.
+                if !is_watched && !self.watch(connection, opening.socket(), libc::EPOLL_CTL_ADD) {
+                    return Reopen::Refused;
+                }
                 self.opening[at] = Some(opening);
                 return Reopen::Pending;
             }
             _ => return Reopen::Refused,
         }
         let socket = opening.into_socket();
-        if !self.watch(connection, &socket) {
+        // What was reported of it until now was read by nobody, and is reported again.
+        let how = if is_watched { libc::EPOLL_CTL_MOD } else { libc::EPOLL_CTL_ADD };
+        if !self.watch(connection, &socket, how) {
             return Reopen::Refused;
         }
         self.open[at] = Some(socket);
@@ -165,7 +173,8 @@ impl Transport for Epoll {
 }
 
 impl Epoll {
-    fn watch(&mut self, connection: u32, socket: &Socket) -> bool {
+    /// Adds a socket to the set, or asks anew what is to be reported of it.
+    fn watch(&mut self, connection: u32, socket: &Socket, how: libc::c_int) -> bool {
         let flags = if self.ends.datagrams {
             libc::EPOLLIN
         } else {
@@ -174,12 +183,7 @@ impl Epoll {
         let mut event = libc::epoll_event { events: flags as u32, u64: u64::from(connection) };
         // SAFETY: both descriptors are open, the event is copied by the kernel.
         let result = unsafe {
-            libc::epoll_ctl(
-                self.set.as_raw_fd(),
-                libc::EPOLL_CTL_ADD,
-                socket.as_raw_fd(),
-                &raw mut event,
-            )
+            libc::epoll_ctl(self.set.as_raw_fd(), how, socket.as_raw_fd(), &raw mut event)
         };
         result == 0
     }

@@ -11,7 +11,7 @@ use sojourn_base::Fault;
 use super::{Event, Patience, Reopen, Transport, tls};
 use crate::transports::hello::{Greeting, Hello, HelloState, Refusal};
 
-/// How long all greetings before the run may take, and one after it.
+/// How long a greeting may take; before the run, how long no further one of all may be over.
 const GREET_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks before the run.
 const LOOK_NS: u64 = 10_000_000;
@@ -51,8 +51,8 @@ pub fn open(
     let each = (0..count).map(|_| State::Closed).collect();
     let mut this = Greeted { inner, greeting, each, answers: Vec::new(), why: None };
     (0..count).for_each(|connection| this.begin(connection));
-    let start = Instant::now();
-    while this.each.iter().any(|state| !matches!(state, State::Done)) {
+    let (mut left, mut since) = (count as usize, Instant::now());
+    while left > 0 {
         if this.each.iter().any(|state| matches!(state, State::Refused)) {
             let gone = || Refusal {
                 what: "the server closed a connection in the greeting".into(),
@@ -61,11 +61,15 @@ pub fn open(
             let why = this.why.unwrap_or_else(gone);
             return Err(Fault::failed(format!("{place}: {}", why.what), "target", why.fix));
         }
-        if start.elapsed() > GREET_WITHIN {
+        if since.elapsed() > GREET_WITHIN {
             let what = format!("{place}: the server did not answer the greeting in time");
             return Err(Fault::failed(what, "target", "see whether the server hangs"));
         }
         this.poll(Patience::for_first(LOOK_NS), &mut |_| {});
+        let open = this.each.iter().filter(|state| !matches!(state, State::Done)).count();
+        if open < left {
+            (left, since) = (open, Instant::now());
+        }
     }
     this.each.iter_mut().for_each(|state| *state = State::Open);
     Ok(Box::new(this))

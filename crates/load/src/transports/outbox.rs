@@ -24,8 +24,20 @@ pub(super) struct Piece {
 
 /// See the module.
 pub(super) enum Outbox {
-    Untracked { slots: Box<[u8]>, slot_bytes: usize, next: usize },
-    Tracked { sending: Vec<u8>, sent: usize, waiting: Vec<u8>, retired: Vec<Vec<u8>> },
+    Untracked {
+        slots: Box<[u8]>,
+        slot_bytes: usize,
+        next: usize,
+    },
+    Tracked {
+        sending: Vec<u8>,
+        sent: usize,
+        /// Whether the kernel may read `sending`: its send was not completed yet.
+        is_read: bool,
+        waiting: Vec<u8>,
+        /// The same of older connections, which were closed meanwhile, by their generation.
+        retired: Vec<(u32, Vec<u8>)>,
+    },
 }
 
 impl Outbox {
@@ -44,6 +56,7 @@ impl Outbox {
         Self::Tracked {
             sending: Vec::with_capacity(room),
             sent: 0,
+            is_read: false,
             waiting: Vec::with_capacity(room),
             retired: Vec::new(),
         }
@@ -64,12 +77,13 @@ impl Outbox {
                 }
                 Some(piece)
             }
-            Self::Tracked { sending, waiting, .. } => {
+            Self::Tracked { sending, waiting, is_read, .. } => {
                 if !sending.is_empty() {
                     waiting.extend_from_slice(bytes);
                     return None;
                 }
                 sending.extend_from_slice(bytes);
+                *is_read = true;
                 Some(piece(sending, 0))
             }
         }
@@ -77,31 +91,50 @@ impl Outbox {
 
     /// `bytes` more were sent; answers what is to be sent next.
     pub(super) fn sent(&mut self, bytes: usize) -> Option<Piece> {
-        let Self::Tracked { sending, sent, waiting, .. } = self else { return None };
+        let Self::Tracked { sending, sent, waiting, is_read, .. } = self else { return None };
         *sent += bytes;
         if *sent >= sending.len() {
             sending.clear();
             *sent = 0;
             std::mem::swap(sending, waiting);
         }
-        (!sending.is_empty()).then(|| piece(sending, *sent))
+        *is_read = !sending.is_empty();
+        (*is_read).then(|| piece(sending, *sent))
     }
 
-    /// The connection is new. Bytes that the kernel may still read for the old one stay allocated.
-    pub(super) fn renew(&mut self, socket: &Socket) {
-        match self {
-            Self::Untracked { .. } => {
-                enlarge(socket);
-            }
-            Self::Tracked { sending, sent, waiting, retired } => {
-                if !sending.is_empty() {
-                    let room = Vec::with_capacity(sending.capacity());
-                    retired.push(std::mem::replace(sending, room));
-                }
-                waiting.clear();
-                *sent = 0;
-            }
+    /// The send under way has failed, or never began: nothing more is sent until the connection is new.
+    pub(super) fn failed(&mut self) {
+        if let Self::Tracked { is_read, .. } = self {
+            *is_read = false;
         }
+    }
+
+    /// The connection of this generation is closed. Bytes that the kernel may still read for it stay where
+    /// they are until [`Outbox::forget`].
+    pub(super) fn retire(&mut self, generation: u32) {
+        let Self::Tracked { sending, sent, is_read, waiting, retired } = self else { return };
+        if std::mem::take(is_read) {
+            let room = Vec::with_capacity(sending.capacity());
+            retired.push((generation, std::mem::replace(sending, room)));
+        }
+        sending.clear();
+        waiting.clear();
+        *sent = 0;
+    }
+
+    /// The send of a connection of this generation, which was closed meanwhile, is completed.
+    pub(super) fn forget(&mut self, generation: u32) {
+        if let Self::Tracked { retired, .. } = self {
+            retired.retain(|(of, _)| *of != generation);
+        }
+    }
+
+    /// The connection is new, and of this generation.
+    pub(super) fn renew(&mut self, socket: &Socket, generation: u32) {
+        if let Self::Untracked { .. } = self {
+            enlarge(socket);
+        }
+        self.retire(generation); // what was sent on it while it was closed went nowhere
     }
 }
 
@@ -151,6 +184,45 @@ mod tests {
         );
         let fourth = outbox.push(b"four").unwrap();
         assert_eq!(fourth.start, pieces[0].start);
+    }
+
+    /// The bytes that are held for connections which were closed, and how many of these there are.
+    fn retired(outbox: &Outbox) -> (usize, usize) {
+        let Outbox::Tracked { retired, .. } = outbox else { panic!("it is untracked") };
+        (retired.iter().map(|(_, bytes)| bytes.len()).sum(), retired.len())
+    }
+
+    #[test]
+    fn bytes_of_a_closed_connection_stay_until_the_kernel_has_read_them_and_no_longer() {
+        let mut outbox = Outbox::tracked(1 << 20);
+        for generation in 0..500 {
+            let piece = outbox.push(&[generation as u8; 1 << 10]).unwrap();
+            assert!(outbox.push(b"more").is_none());
+            outbox.retire(generation);
+            outbox.retire(generation + 1); // closed twice
+            assert_eq!(bytes(piece), [generation as u8; 1 << 10], "they have not moved");
+            if let Some(before) = generation.checked_sub(1) {
+                outbox.forget(before); // its completion comes one connection late
+            }
+            assert_eq!(retired(&outbox), (1 << 10, 1));
+        }
+        outbox.forget(499);
+        assert_eq!(retired(&outbox), (0, 0));
+        assert_eq!(bytes(outbox.push(b"new").unwrap()), b"new", "and nothing waits before it");
+    }
+
+    #[test]
+    fn a_send_that_has_failed_or_is_completed_leaves_nothing_behind() {
+        let mut outbox = Outbox::tracked(100);
+        outbox.push(b"lost").unwrap();
+        outbox.failed();
+        assert!(outbox.push(b"behind it").is_none(), "the connection is of no use");
+        outbox.retire(0);
+        assert_eq!(retired(&outbox), (0, 0));
+        outbox.push(b"whole").unwrap();
+        assert!(outbox.sent(5).is_none());
+        outbox.retire(1);
+        assert_eq!(retired(&outbox), (0, 0));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Sockets: opened with a deadline before the run, opened again without waiting during it.
 
+mod opening;
+mod round_trip;
+mod together;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
@@ -8,11 +12,14 @@ use std::time::{Duration, Instant};
 use socket2::{Protocol, Socket, Type};
 use sojourn_base::Fault;
 
+pub use opening::Opening;
+pub use round_trip::round_trip_ns;
+
 use super::Reopen;
 use crate::job::address::Address;
 use crate::transports::hello::{Greeting, Refusal, Talk, uninterrupted};
 
-/// How long all connections together may take to open.
+/// How long the first connection to a server may take to open, and after it, each time, a further one.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// What helps where the local ports to one server are used up.
@@ -31,9 +38,12 @@ pub struct Way {
     pub source: Option<IpAddr>,
 }
 
-/// Opens `count` connections to `servers` in turn, all within [`CONNECT_WITHIN`]; they come from
-/// `sources` in turn, and each is greeted. Of a server with several addresses the first that can be
-/// reached is used for all: no other is left in `servers` (RFC 8305 in spirit, one after another).
+/// Opens `count` connections to `servers` in turn; they come from `sources` in turn, and each is greeted. Of a
+/// server with several addresses the first that can be reached is used for all: no other is left in `servers`
+/// (RFC 8305 in spirit, one after another).
+///
+/// The first to each server is opened alone, and some of the others at a time. What all of them may take grows
+/// with their number.
 pub fn connect(
     servers: &mut [Vec<Address>],
     datagrams: bool,
@@ -41,19 +51,22 @@ pub fn connect(
     count: u32,
     greeting: &Greeting,
 ) -> Result<Vec<Socket>, Fault> {
-    let deadline = Instant::now() + CONNECT_WITHIN;
-    (0..count)
-        .map(|nth| {
-            let choices = &mut servers[nth as usize % servers.len()];
-            let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
-            let socket = open_any(choices, datagrams, source, deadline, (nth, count))?;
+    let mut sockets = Vec::with_capacity(count as usize);
+    for (choices, nth) in servers.iter_mut().zip(0..count) {
+        let deadline = Instant::now() + CONNECT_WITHIN;
+        let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
+        let socket = open_any(choices, datagrams, source, deadline, (nth, count))?;
+        if let Some(talk) = greeting.begin() {
             let left = left_until(deadline);
-            if let Some(talk) = greeting.begin() {
-                greet(talk, &socket, left).map_err(|error| not_greeted(&error, &choices[0]))?;
-            }
-            Ok(socket)
-        })
-        .collect()
+            greet(talk, &socket, left).map_err(|error| not_greeted(&error, &choices[0]))?;
+        }
+        sockets.push(socket);
+    }
+    let addresses: Vec<Address> = servers.iter().map(|choices| choices[0].clone()).collect();
+    let way = |nth| Way::nth(&addresses, datagrams, sources, nth);
+    let first = sockets.len() as u32;
+    sockets.extend(together::open(way, (first, count), greeting)?);
+    Ok(sockets)
 }
 
 /// A connection to the first of `choices` that can be reached, which stays there alone.
@@ -158,10 +171,22 @@ impl Way {
         })
     }
 
+    /// A socket that is being connected; `nth` of `count` connections, for the words of a fault.
+    fn start(&self, (nth, count): (u32, u32)) -> Result<Socket, Fault> {
+        let refused = |error: io::Error| refused(&error, &self.address, nth, count);
+        let address = self.address.for_kernel().map_err(refused)?;
+        let socket = new(&self.address, self.datagrams).map_err(refused)?;
+        self.bind(&socket)?;
+        socket.set_nonblocking(true).map_err(refused)?;
+        match socket.connect(&address) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(refused(error)),
+            _ => Ok(socket),
+        }
+    }
+
     /// Begins to open a connection; [`Opening::progress`] says how it went.
     pub fn begin(&self, greeting: &Greeting) -> Result<Opening, Reopen> {
-        let socket = self.begin_socket()?;
-        Ok(Opening { socket, talk: greeting.begin() })
+        Ok(Opening::new(self.begin_socket()?, greeting))
     }
 
     fn begin_socket(&self) -> Result<Socket, Reopen> {
@@ -198,33 +223,6 @@ fn new(address: &Address, datagrams: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A connection that is being opened, and greeted where its protocol greets.
-pub struct Opening {
-    socket: Socket,
-    talk: Option<Talk>,
-}
-
-impl Opening {
-    /// How far it has come; never waits.
-    pub fn progress(&mut self) -> Reopen {
-        match self.socket.take_error() {
-            Ok(None) if self.socket.peer_addr().is_ok() => {}
-            Ok(None) => return Reopen::Pending,
-            _ => return Reopen::Refused,
-        }
-        match self.talk.as_mut().map_or(Ok(()), |talk| talk.go_on(&self.socket)) {
-            Ok(()) => Reopen::Open,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Reopen::Pending,
-            Err(_) => Reopen::Refused,
-        }
-    }
-
-    /// The connection, when it is open.
-    pub fn into_socket(self) -> Socket {
-        self.socket
-    }
-}
-
 /// Greets on a connected socket, waiting for the server.
 fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
     socket.set_nonblocking(false)?;
@@ -244,7 +242,7 @@ pub(crate) fn not_greeted(error: &io::Error, address: &Address) -> Fault {
     let cause = match error.kind() {
         io::ErrorKind::PermissionDenied => "the server refused it".into(),
         io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
-        io::ErrorKind::WouldBlock => "the server did not answer".into(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the server did not answer".into(),
         _ => error.to_string(),
     };
     Fault::failed(
@@ -269,7 +267,10 @@ fn refused(error: &io::Error, address: &Address, nth: u32, count: u32) -> Fault 
             "start the server, or check the port with `ss -ltn`".into()
         }
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            format!("check that the server accepts {count} connections (its limit, its backlog)")
+            format!(
+                "check that the server accepts {count} connections (its limit, its backlog), and how long \
+                 a round trip to it takes (ping)"
+            )
         }
         io::ErrorKind::AddrNotAvailable => NO_PORT.into(),
         _ if error.raw_os_error() == Some(libc::EMFILE) => {

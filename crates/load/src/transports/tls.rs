@@ -6,7 +6,8 @@
 //! The library allocates for each record; its time is part of the client's CPU per request.
 //!
 //! A stream ends with the server's `close_notify`, whether TCP's end follows it or not: a server that closes
-//! in both directions waits for ours first. Sources: RFC 8446, 6.1; RFC 9112, 9.8.
+//! in both directions waits for ours first. TCP's end alone is no end in order, because anybody may have sent
+//! it: what is read then is cut off, unless its length is known. Sources: RFC 8446, 6.1; RFC 9112, 9.8.
 
 mod client;
 mod faults;
@@ -145,8 +146,9 @@ impl Transport for Secured {
                 }
             }
             Event::Ended(connection) => {
-                if each[connection as usize].state == State::Open {
-                    on(Event::Ended(connection));
+                let link = &each[connection as usize];
+                if link.state == State::Open && link.passed_bytes && secure.ends_bodies() {
+                    seen.wrong(|| faults::UNANNOUNCED.into()); // its end is not passed on
                 }
             }
             Event::Closed(connection) => {

@@ -9,6 +9,7 @@
 //! Source: `io_uring_prep_recv_multishot(3)`, `io_uring_setup_buf_ring(3)`.
 
 mod connection;
+mod opening;
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -32,6 +33,9 @@ const GROUP: u16 = 0;
 /// What a completion is of, in the upper bits of its user data; below: generation, connection.
 const RECEIVE: u64 = 0;
 const SEND: u64 = 1;
+const WATCH: u64 = 2;
+/// As many of a generation's bits as it has room for.
+const GENERATION: u32 = 0x00ff_ffff;
 
 struct Uring {
     ring: Ring,
@@ -132,12 +136,13 @@ impl Uring {
         // SAFETY: the bytes are owned by the connection's outbox, which does not move or reuse them
         // before they were sent.
         if !unsafe { self.ring.queue(&entry) } {
+            self.each[connection as usize].outbox.failed();
             self.breaks(connection);
         }
     }
 
     fn user_data(&self, what: u64, connection: u32) -> u64 {
-        let generation = u64::from(self.each[connection as usize].generation & 0x00ff_ffff);
+        let generation = u64::from(self.each[connection as usize].generation & GENERATION);
         what << 56 | generation << 32 | u64::from(connection)
     }
 
@@ -145,13 +150,14 @@ impl Uring {
         let data = entry.user_data();
         let connection = data as u32;
         let is_current = data == self.user_data(data >> 56, connection);
-        if data >> 56 == SEND {
-            if is_current {
-                self.sent(connection, entry.result());
-            }
-            return;
+        let it = &mut self.each[connection as usize];
+        match (data >> 56, is_current) {
+            (SEND, true) => self.sent(connection, entry.result()),
+            (SEND, false) => it.outbox.forget((data >> 32) as u32 & GENERATION),
+            (WATCH, true) => it.is_watched = false,
+            (WATCH, false) => {}
+            _ => self.received(connection, entry, is_current, on),
         }
-        self.received(connection, entry, is_current, on);
     }
 
     /// A send was completed; successful ones of an untracked outbox are never reported.
@@ -164,7 +170,10 @@ impl Uring {
                 }
             }
             Err(_) if self.ends.datagrams => {} // lost, as it would be in any queue
-            Err(_) => self.breaks(connection),
+            Err(_) => {
+                self.each[connection as usize].outbox.failed();
+                self.breaks(connection);
+            }
         }
     }
 
@@ -241,9 +250,13 @@ impl Transport for Uring {
             self.ring.enter(); // what is queued for this socket must not reach the next one
         }
         self.broken.retain(|&broken| broken != connection); // else it would end the next one
+        if let Some(opening) = self.each[connection as usize].opening.take() {
+            self.abandon(&opening);
+        }
         let it = &mut self.each[connection as usize];
+        it.outbox.retire(it.generation & GENERATION);
         it.generation += 1;
-        (it.opening, it.is_armed, it.is_broken) = (None, false, false);
+        (it.is_armed, it.is_broken, it.is_watched) = (false, false, false);
         if let Some(socket) = it.socket.take() {
             // Ends the receive and any send still under way; both complete as strangers.
             let _ = socket.shutdown(std::net::Shutdown::Both);
@@ -254,28 +267,16 @@ impl Transport for Uring {
 
     fn reopen(&mut self, connection: u32) -> Reopen {
         self.ring.syscalls += 4;
-        let it = &mut self.each[connection as usize];
-        let mut opening = match it.opening.take() {
-            Some(opening) => opening,
-            None => match self.ends.way(connection).begin(&self.ends.greeting) {
-                Ok(opening) => opening,
-                Err(refused) => return refused,
-            },
+        let socket = match self.go_on(connection) {
+            Ok(socket) => socket,
+            Err(not_yet) => return not_yet,
         };
-        match opening.progress() {
-            Reopen::Open => {}
-            Reopen::Pending => {
-                it.opening = Some(opening);
-                return Reopen::Pending;
-            }
-            refused => return refused,
-        }
-        let socket = opening.into_socket();
         let descriptor = socket.as_raw_fd();
         if self.ring.uring.submitter().register_files_update(connection, &[descriptor]).is_err() {
             return Reopen::Refused;
         }
-        it.outbox.renew(&socket);
+        let it = &mut self.each[connection as usize];
+        it.outbox.renew(&socket, it.generation & GENERATION);
         it.socket = Some(socket);
         self.arm(connection);
         Reopen::Open

@@ -35,6 +35,8 @@ pub enum Manner {
     GoesAway(u64),
     /// Ends a connection without a word when the next request after as many has come.
     Ends(u64),
+    /// The same, but it ends it after a while.
+    Dies(u64, Duration),
     /// Goes away at each first request, of which it takes none.
     TakesNone,
     /// Refuses every so-manieth.
@@ -198,6 +200,10 @@ impl<'a> Link<'a> {
                 self.answer(stream)
             }
             Manner::Ends(after) if self.count > after => Err(ErrorKind::ConnectionAborted.into()),
+            Manner::Dies(after, length) if self.count > after => {
+                thread::sleep(length);
+                Err(ErrorKind::ConnectionAborted.into())
+            }
             Manner::TakesNone => self.say(GOAWAY, 0, 0, &[0; 8]),
             Manner::Refuses(every) if all.is_multiple_of(every) => {
                 self.say(RST_STREAM, 0, stream, &7_u32.to_be_bytes())

@@ -2,7 +2,7 @@
 //! (uvicorn, aiohttp), Boost.Asio, `openssl s_server`. Source: RFC 8446, 6.1.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -102,6 +102,40 @@ fn a_body_that_ends_with_close_notify_is_whole_though_tcp_stays_open() {
     }
 }
 
+/// Answers once and ends each connection by TCP's end alone.
+fn hangs_up(head: &'static str) -> u16 {
+    let config = config("server.pem");
+    listen(move |stream: TcpStream| {
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(session, stream);
+        if read_head(&mut stream).is_ok() {
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\nhe");
+            let _ = stream.flush();
+        }
+        let _ = stream.sock.shutdown(Shutdown::Write);
+        let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
+    })
+}
+
+/// Anybody may send TCP's end, and cut a body off with it: RFC 9112, 9.8.
+#[test]
+fn a_body_that_tcp_alone_ends_is_whole_if_its_length_is_known_and_else_cut_off() {
+    let ask = |head, transport| {
+        let (ca_file, rate) = (file("issuer.pem"), "100".into());
+        let target = format!("https://127.0.0.1:{}/", hangs_up(head));
+        run(Job { ca_file, rate, ..job(target, transport) }).result
+    };
+    for transport in usable() {
+        let cut = ask("", transport);
+        assert_eq!(cut.errors["closed"], cut.requests, "{transport}: {:?}", cut.errors);
+        let is_named = cut.reasons.iter().any(|why| why.contains("without close_notify"));
+        assert!(is_named, "{transport}: {:?}", cut.reasons);
+        let whole = ask("Content-Length: 2\r\nConnection: close\r\n", transport);
+        assert!(whole.errors.is_empty(), "{transport}: {:?}", whole.errors);
+        assert_eq!(whole.reply_bytes, whole.requests * 2, "{transport}");
+    }
+}
+
 /// Connections are used again every 160 ms or so, and the server ends each that is idle for 40 ms.
 #[test]
 fn a_connection_that_idles_until_the_server_ends_it_costs_no_request() {
@@ -131,6 +165,8 @@ fn ends_unready() -> (u16, Arc<AtomicU64>) {
         let mut stream = StreamOwned::new(session, stream);
         if nth < 16 || nth % 2 == 1 {
             let _ = answer_once(&mut stream);
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
         } else {
             stream.conn.send_close_notify();
             counted.fetch_add(1, SeqCst);

@@ -39,6 +39,14 @@ impl Connections {
         Some(list[room.lowest as usize])
     }
 
+    /// The same that was used or opened last: it is the least likely to be ended for having idled.
+    #[cold]
+    pub(in crate::drive) fn pick_last(&mut self, shard: u32) -> Option<u32> {
+        self.pick(shard)?;
+        let room = &self.rooms[shard as usize];
+        Some(room.last[room.lowest as usize])
+    }
+
     /// The connection that the next request to any server takes, servers in turn.
     #[inline]
     pub fn pick_any(&mut self) -> Option<u32> {

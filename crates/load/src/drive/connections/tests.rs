@@ -151,3 +151,14 @@ fn an_end_of_what_is_not_idle_or_may_be_repeated_changes_no_order() {
     all.heed_idle_end(0, 81 * MS);
     assert_eq!(all.newest_first_ns(), Some(81 * MS));
 }
+
+#[test]
+fn a_request_that_is_sent_again_takes_the_connection_that_was_used_or_opened_last() {
+    let mut all = used();
+    assert_eq!((all.pick(0), all.pick_last(0)), (Some(2), Some(0)));
+    all.closed(1);
+    all.opened(1, 40 * MS);
+    assert_eq!((all.pick(0), all.pick_last(0)), (Some(2), Some(1)));
+    (0..3).for_each(|connection| all.push(connection, 7));
+    assert_eq!(all.pick_last(0), None);
+}

@@ -1,3 +1,6 @@
+use std::cell::Cell;
+use std::rc::Rc;
+
 use sojourn_base::clock::{Clock, Monotonic};
 
 use super::*;
@@ -37,10 +40,45 @@ impl Transport for Server {
     }
 }
 
+/// Answers at once, and closes the connection behind each reply.
+struct Closing {
+    asked: Vec<u32>,
+    reopened: Rc<Cell<u32>>,
+}
+
+impl Transport for Closing {
+    fn send(&mut self, connection: u32, _: &[u8]) {
+        self.asked.push(connection);
+    }
+
+    fn poll(&mut self, _: Patience, on: &mut dyn FnMut(Event<'_>)) {
+        for connection in self.asked.drain(..) {
+            on(Event::Bytes(connection, &[0]));
+            on(Event::Ended(connection));
+            on(Event::Closed(connection));
+        }
+    }
+
+    fn close(&mut self, _: u32) {}
+
+    fn reopen(&mut self, _: u32) -> Reopen {
+        self.reopened.set(self.reopened.get() + 1);
+        Reopen::Open
+    }
+
+    fn syscalls(&self) -> u64 {
+        0
+    }
+}
+
 const RING: Geometry = Geometry { capacity: 64, segment: 16 };
 
 /// A drive over a ring of which `drawn` requests are drawn and due at once, in a run of an hour.
 fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>) {
+    over(Box::new(Server { answers, asked: Vec::new() }), drawn, is_complete)
+}
+
+fn over(transport: Box<dyn Transport>, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>) {
     let job = Job { target: "null:".into(), ..Job::default() };
     let border = Arc::new(Border::default());
     border.tell_drawn(drawn, is_complete);
@@ -49,13 +87,14 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         plan: crate::plan::marks::room_for_plan(RING.capacity),
         marks: Marks::for_requests(RING.capacity),
         ring: Some((RING, Arc::clone(&border))),
-        transport: Box::new(Server { answers, asked: Vec::new() }),
+        transport,
         protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
         decoders: Vec::new(),
         probe: None,
         shards: Shards::new(1, job.items),
         connections: 4,
         depth: 100,
+        round_trips_ns: Vec::new(),
         times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },
         wait: Wait::Spin,
         turns: None,
@@ -106,4 +145,28 @@ fn a_ring_that_is_drawn_on_goes_round_to_the_end_of_the_plan() {
     assert_eq!((drive.next, border.finished().0, border.is_overrun()), (1000, 1000, false));
     drive.times.end_ns = 1;
     assert!(drive.is_over(1000));
+}
+
+#[test]
+fn a_connection_that_ends_in_a_poll_is_opened_again_behind_it_and_not_behind_the_next_one() {
+    let reopened = Rc::new(Cell::new(0));
+    let transport = Closing { asked: Vec::new(), reopened: Rc::clone(&reopened) };
+    let (mut drive, _border) = over(Box::new(transport), 64, false);
+    for nth in 1..=3 {
+        let now_ns = drive.now();
+        let (place, connection) = drive.take_due(now_ns).unwrap();
+        drive.send(place, connection);
+        drive.poll_and_mark(now_ns, Patience::NONE);
+        assert_eq!((reopened.get(), drive.reopener.has_work()), (nth, false));
+    }
+}
+
+#[test]
+fn a_nap_ends_when_a_connection_is_to_be_tried_again() {
+    const MS: u64 = 1_000_000;
+    let (mut drive, _border) = drive(true, 64, false);
+    assert_eq!(drive.nap_ns(5 * MS), NAP_NS);
+    drive.reopener.closed(0, 5 * MS, true);
+    assert_eq!(drive.nap_ns(5 * MS - 300), 300);
+    assert_eq!(drive.nap_ns(6 * MS), 0);
 }

@@ -86,7 +86,7 @@ impl Decoder for Reader {
             match self.read_head(bytes) {
                 Head::Whole(taken, reading) => {
                     used = taken;
-                    self.begin(asked, reading);
+                    self.begin(reading);
                 }
                 Head::Informational(taken) => return Step::more(taken),
                 Head::Part => return Step::more(bytes.len()),
@@ -166,12 +166,12 @@ impl Reader {
     }
 
     /// The head was read: the body follows.
-    fn begin(&mut self, asked: Asked, mut reading: Reading) {
+    fn begin(&mut self, mut reading: Reading) {
         if self.wish.is_head {
             reading.body = Body::of_length(0);
         }
         if let Some(sampled) = &self.wish.sampled {
-            self.retained = sampled.begin(asked.id);
+            self.retained = sampled.begin();
         }
         self.state = Some(reading);
     }
@@ -192,7 +192,7 @@ impl Reader {
         };
         if let (Some(body), Some(sampled)) = (self.retained.take(), &self.wish.sampled) {
             match outcome {
-                Outcome::Hit => sampled.keep(asked.id, body, self.wish.sha256_of(asked.item)),
+                Outcome::Hit => sampled.keep(body, self.wish.sha256_of(asked.item)),
                 _ => sampled.give_back(body),
             }
         }

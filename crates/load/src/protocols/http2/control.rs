@@ -1,9 +1,9 @@
 //! What each frame means that is read as a whole: headers, and what concerns the connection and its streams.
 
 use super::frames::{
-    self, ACK, CONTINUATION, END_HEADERS, END_STREAM, GOAWAY, HEADERS, Head, INITIAL_WINDOW_SIZE,
-    MAX_CONCURRENT_STREAMS, MAX_FRAME_SIZE, PADDED, PING, PRIORITY, RST_STREAM, SETTINGS,
-    WINDOW_UPDATE,
+    self, ACK, CONTINUATION, END_HEADERS, END_STREAM, GOAWAY, HEADER_TABLE_SIZE, HEADERS, Head,
+    INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, MAX_FRAME_SIZE, PADDED, PING, PRIORITY,
+    RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
 use super::hpack;
 use super::judge::Judge;
@@ -13,6 +13,8 @@ use crate::protocols::{Outcome, Reply};
 
 /// Longest headers of a reply, bytes, as they are sent; curl's limit for HTTP/1.1 is 300 KiB.
 const BLOCK_MAX: usize = 256 * 1024;
+/// Most frames that are answered while no reply ends: the answers wait where a server does not read them.
+const ANSWERS_MAX: u32 = 10_000;
 
 /// What a frame came to: the request that it belongs to, and the reply that it ended. `None`: it is none that may come.
 pub(super) type Meaning = Option<(Option<u32>, Option<Reply>)>;
@@ -39,6 +41,17 @@ struct Seen {
     call: Option<u16>,
 }
 
+/// The table that the server keeps of headers that are sent, to which they never refer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    /// As every connection begins.
+    Usual,
+    /// The server wants a smaller one, which the next block has to confirm. Source: RFC 9113, 4.3.1.
+    Unconfirmed,
+    /// A block has said that it is empty, which is small enough for good.
+    Empty,
+}
+
 /// What frames change that are read as a whole: the streams, and what the connection may do.
 pub(super) struct Control {
     pub(super) judge: Judge,
@@ -47,8 +60,11 @@ pub(super) struct Control {
     /// Headers that come in several frames, and the head of the first.
     block: Vec<u8>,
     pub(super) continued: Option<Head>,
+    pub(super) table: Table,
     /// What is owed to the server.
     pub(super) words: Vec<u8>,
+    /// Frames that were answered since a reply ended.
+    answers: u32,
     /// Most streams that the server lets be open; `None`: it has not spoken yet.
     pub(super) streams_max: Option<u32>,
     /// The server takes no new streams, and those beyond the number not at all.
@@ -64,7 +80,9 @@ impl Control {
             reader: hpack::Reader::new(),
             block: Vec::new(),
             continued: None,
+            table: Table::Usual,
             words: Vec::with_capacity(1024),
+            answers: 0,
             streams_max: None,
             leaving: None,
         }
@@ -82,6 +100,7 @@ impl Control {
         self.block.clear();
         self.words.clear();
         (self.continued, self.streams_max, self.leaving) = (None, None, None);
+        (self.table, self.answers) = (Table::Usual, 0);
     }
 
     /// Reads a whole frame.
@@ -124,6 +143,7 @@ impl Control {
             }
             SETTINGS if !head.has(ACK) => self.settings(payload),
             PING if !head.has(ACK) => {
+                self.count_answer()?;
                 frames::push(PING, ACK, 0, payload, &mut self.words);
                 NOTHING
             }
@@ -143,14 +163,26 @@ impl Control {
         }
     }
 
+    /// One more frame is answered; `None`: they are too many.
+    fn count_answer(&mut self) -> Option<()> {
+        self.answers += 1;
+        (self.answers <= ANSWERS_MAX).then_some(())
+    }
+
     fn settings(&mut self, payload: &[u8]) -> Meaning {
+        self.count_answer()?;
         let mut most = self.streams_max.unwrap_or(u32::MAX);
         for (setting, value) in frames::settings(payload) {
             match setting {
                 MAX_CONCURRENT_STREAMS => most = value,
                 INITIAL_WINDOW_SIZE => self.streams.set_window(value)?,
                 MAX_FRAME_SIZE => self.streams.set_frame_max(value)?,
-                _ => {} // of a table for what is sent, which has none, and what is no affair of clients
+                HEADER_TABLE_SIZE => {
+                    if (value as usize) < hpack::REMEMBERED_MAX && self.table == Table::Usual {
+                        self.table = Table::Unconfirmed;
+                    }
+                }
+                _ => {} // no affair of clients
             }
         }
         self.streams_max = Some(most);
@@ -167,7 +199,11 @@ impl Control {
             b":status" => {
                 seen.status = number(value).filter(|status: &u16| (100..1000).contains(status));
             }
-            b"content-length" => seen.length = lists::number(value),
+            b"content-length" => {
+                let is_same = |new: &u64| seen.length.is_none_or(|old| old == *new);
+                let length = lists::number(value).filter(is_same);
+                seen.length = Some(length.unwrap_or(u64::MAX)); // no body is so long: it is refused
+            }
             b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
             _ => {}
         })?;
@@ -181,8 +217,8 @@ impl Control {
             (0, Some(100..200)) if !is_end => return Some((Some(request), None)),
             (0, Some(status)) => {
                 (stream.status, stream.length) = (status, seen.length);
-                if !is_end && let Some(sampled) = &self.judge.wish.sampled {
-                    stream.retained = sampled.begin(request);
+                if let Some(sampled) = &self.judge.wish.sampled {
+                    stream.retained = sampled.begin();
                 }
             }
             (1.., None) if is_end => {} // trailers
@@ -210,6 +246,7 @@ impl Control {
 
     /// What `stream`, which is over, came to.
     fn reply(&mut self, mut stream: Stream, outcome: Outcome) -> Reply {
+        self.answers = 0;
         if stream.is_held() {
             // The server did not wait for all of the request, and need not take it: RFC 9113, 8.1.
             frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
@@ -218,7 +255,7 @@ impl Control {
         match (outcome, stream.retained.take(), &self.judge.wish.sampled) {
             (Outcome::Hit, Some(body), Some(sampled)) => {
                 let wanted = self.judge.wish.sha256_of(stream.asked.item);
-                sampled.keep(stream.asked.id, body, wanted);
+                sampled.keep(body, wanted);
             }
             (_, Some(body), Some(sampled)) => sampled.give_back(body),
             _ => {}

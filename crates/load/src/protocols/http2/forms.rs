@@ -16,7 +16,7 @@ use crate::protocols::line::push_number;
 /// Longest block of a request's headers, bytes: servers take less.
 const BLOCK_MAX: usize = 64 * 1024;
 /// Bytes of the block's length.
-const LENGTH: usize = 4;
+pub(super) const LENGTH: usize = 4;
 /// Headers of HTTP/1.1 that no request of HTTP/2 has. Source: RFC 9113, 8.2.2.
 const NOT_TO_GIVE: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "upgrade", "te"];
 

@@ -32,6 +32,7 @@ pub(super) const PADDED: u8 = 8;
 /// Of HEADERS: five bytes of a priority precede the block.
 pub(super) const PRIORITY: u8 = 32;
 
+pub(super) const HEADER_TABLE_SIZE: u16 = 1;
 pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;

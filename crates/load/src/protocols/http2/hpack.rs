@@ -10,7 +10,9 @@ use super::huffman;
 use super::table::FIXED;
 
 /// Bytes of what came before that are remembered: as every connection begins. Source: RFC 9113, 6.5.2.
-const REMEMBERED_MAX: usize = 4096;
+pub(super) const REMEMBERED_MAX: usize = 4096;
+/// At the begin of a block: none of what is sent is remembered from now on. Source: RFC 7541, 6.3.
+pub(super) const NO_TABLE: u8 = 0x20;
 /// What an entry counts beside its bytes. Source: RFC 7541, 4.1.
 const ENTRY_EXTRA: usize = 32;
 /// Longest string that is read, bytes.

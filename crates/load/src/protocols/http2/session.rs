@@ -7,8 +7,10 @@
 //! A server that goes away answers the streams that it has begun; then the connection is over.
 //! Source: RFC 9113.
 
-use super::control::{self, Control};
+use super::control::{self, Control, Table};
+use super::forms::LENGTH;
 use super::frames::{self, DATA, END_STREAM, HEAD, HEADERS, Head};
+use super::hpack::NO_TABLE;
 use super::judge::Judge;
 use crate::protocols::http::flaws::Flaw;
 use crate::protocols::{Asked, Decoder, Interleaved, Step};
@@ -72,10 +74,17 @@ impl Decoder for Session {
 
 impl Interleaved for Session {
     fn begin(&mut self, asked: Asked, message: &mut Vec<u8>) {
-        let streams = &mut self.control.streams;
+        let Control { streams, table, .. } = &mut self.control;
         let id = streams.open(asked);
-        let Some((length, rest)) = message.split_first_chunk() else { return };
-        let (block, body) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        let Some(&length) = message.first_chunk::<LENGTH>() else { return };
+        let end = LENGTH + u32::from_le_bytes(length) as usize;
+        let mut begin = LENGTH;
+        if *table == Table::Unconfirmed {
+            *table = Table::Empty;
+            begin -= 1; // where the length was, which has been read
+            message[begin] = NO_TABLE;
+        }
+        let (block, body) = (&message[begin..end], &message[end..]);
         self.request.clear();
         control::push_headers(block, id, body.is_empty(), streams.frame_max(), &mut self.request);
         streams.send(body, &mut self.request);
@@ -165,8 +174,10 @@ impl Session {
             return self.garbled(bytes.len());
         }
         if head.kind == DATA {
-            if !streams.was_opened(head.stream) {
-                return self.garbled(bytes.len());
+            let was_opened = streams.was_opened(head.stream);
+            let stream = self.control.streams.find(head.stream);
+            if !was_opened || stream.is_some_and(|stream| stream.status == 0) {
+                return self.garbled(bytes.len()); // of no stream, or a body before its head
             }
             self.receive(head);
         } else {
@@ -245,9 +256,6 @@ impl Session {
         if data.is_last
             && let Some(stream) = self.control.streams.take(data.stream)
         {
-            if stream.status == 0 {
-                return self.garbled(bytes.len()); // a body without a head
-            }
             let request = Some(stream.asked.id);
             let reply = Some(self.control.ended(stream));
             return Step { used, request, reply };

@@ -80,13 +80,11 @@ fn begin_value(
         return Some(());
     }
     let key = words.find_map(|word| word.strip_prefix(b"k"))?;
-    while reply.keys_seen < keys {
-        let item = nth_key(asked.item, reply.keys_seen, content.items());
-        reply.keys_seen += 1;
-        if content.after_key(item, key).is_some_and(<[u8]>::is_empty) {
-            begin_body(reply, content, item, length);
-            return Some(());
-        }
+    let before = reply.next;
+    let item = reply.take(content, (asked.item, keys), key)?;
+    if reply.next <= before {
+        return None; // each key is a command of its own, and commands are answered in order
     }
-    None
+    begin_body(reply, content, item, length);
+    Some(())
 }

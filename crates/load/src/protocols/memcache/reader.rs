@@ -6,7 +6,7 @@ use super::partial::{Partial, begin_body, ending, is_error};
 use super::{keys_of, meta};
 use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
-use crate::protocols::key_value::{MULTIGET, SET, nth_key};
+use crate::protocols::key_value::{MULTIGET, SET};
 use crate::protocols::line::{Lines, Scan, number};
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, GET, Step};
@@ -33,8 +33,9 @@ impl Decoder for Reader {
                     return Step::end(used, Outcome::Garbled, self.reply.bytes);
                 }
                 if self.is_meta && asked.op == GET && self.reply.body_left == 0 {
-                    let reply = std::mem::take(&mut self.reply);
-                    return Step::end(used, ending(&reply, 1), reply.bytes); // nothing follows it
+                    let (outcome, bytes) = (ending(&self.reply, 1), self.reply.bytes);
+                    self.reply.clear();
+                    return Step::end(used, outcome, bytes); // nothing follows it
                 }
                 continue;
             }
@@ -42,7 +43,7 @@ impl Decoder for Reader {
             used += taken;
             if let Some(outcome) = outcome {
                 let body_bytes = self.reply.bytes;
-                self.reply = Partial::default();
+                self.reply.clear();
                 return Step::end(used, outcome, body_bytes);
             }
         }
@@ -51,7 +52,7 @@ impl Decoder for Reader {
 
     fn reset(&mut self) {
         self.lines.clear();
-        self.reply = Partial::default();
+        self.reply.clear();
     }
 }
 
@@ -62,7 +63,7 @@ impl Reader {
         is_meta: bool,
         notices: Arc<ServerNotices>,
     ) -> Self {
-        let (lines, reply) = (Lines::new(LINE_MAX), Partial::default());
+        let (lines, reply) = (Lines::new(LINE_MAX), Partial::of(keys_per_multiget));
         Self { content, keys_per_multiget, is_meta, notices, lines, reply }
     }
 
@@ -113,13 +114,14 @@ impl Reader {
         if !line_end.starts_with(&bytes[body..run]) {
             reply.flaw = Some(Outcome::Garbled); // the length told was not the length sent
         }
-        reply.bytes += body as u32;
+        reply.bytes = reply.bytes.saturating_add(body as u32);
         reply.body_left -= run;
         run
     }
 }
 
-/// Reads `<key> <flags> <bytes>`. The keys found come in the order asked for; others are garbage.
+/// Reads `<key> <flags> <bytes>` of one of the `keys` asked for from `first` on. They come in any order: a
+/// proxy puts the replies of several servers one after another.
 fn begin_value(
     reply: &mut Partial,
     content: &Content,
@@ -127,15 +129,58 @@ fn begin_value(
     keys: u32,
     rest: &[u8],
 ) -> Option<()> {
-    while reply.keys_seen < keys {
-        let item = nth_key(first, reply.keys_seen, content.items());
-        reply.keys_seen += 1;
-        if let Some([b' ', notices @ ..]) = content.after_key(item, rest) {
-            let mut words = notices.split(|&byte| byte == b' ');
-            let (_flags, length) = (words.next()?, number(words.next()?)?);
-            begin_body(reply, content, item, length);
-            return Some(());
+    let (key, rest) = rest.split_at(memchr::memchr(b' ', rest)?);
+    let mut words = rest[1..].split(|&byte| byte == b' ');
+    let (_flags, length) = (words.next()?, number(words.next()?)?);
+    let item = reply.take(content, (first, keys), key)?;
+    begin_body(reply, content, item, length);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::protocols::key_value::{MULTIGET, SET};
+    use crate::protocols::tests::{asked, set_up};
+    use crate::protocols::{Outcome, Protocol, Reply};
+
+    const KEYS: u32 = 150;
+
+    /// What a multi-GET of items 10, 11, … comes to, whose values of one byte come in this order.
+    fn outcome(protocol: &dyn Protocol, order: &[u32]) -> Option<Outcome> {
+        let mut bytes = Vec::new();
+        for item in order {
+            let mut set = Vec::new(); // "set KEY 0 0 1\r\nV\r\n"
+            protocol.encode(asked(SET, *item), &mut set);
+            let text = String::from_utf8(set).unwrap();
+            let value = text.split("\r\n").nth(1).unwrap();
+            let key = text.split(' ').nth(1).unwrap();
+            bytes.extend(format!("VALUE {key} 0 1\r\n{value}\r\n").into_bytes());
         }
+        bytes.extend(b"END\r\n");
+        let step = protocol.decoder().read(asked(MULTIGET, 10), &bytes);
+        step.reply.map(|Reply { outcome, .. }| outcome)
     }
-    None
+
+    /// doc/protocol.txt promises no order, and twemproxy joins the replies of servers one after another.
+    #[test]
+    fn values_come_in_any_order_and_each_once() {
+        let protocol = set_up("memcache://h", |job| {
+            (job.multiget_share, job.multiget_keys) = (0.5, KEYS);
+            (job.items, job.value_size) = (200, "1".into());
+        });
+        let of = |order: &[u32]| outcome(protocol.as_ref(), order);
+        let wanted: Vec<u32> = (10..10 + KEYS).collect();
+        let reversed: Vec<u32> = wanted.iter().rev().copied().collect();
+        let half = |rest: u32| wanted.iter().copied().filter(move |item| item % 2 == rest);
+        let even_first: Vec<u32> = half(0).chain(half(1)).collect();
+        for order in [&wanted, &reversed, &even_first] {
+            assert_eq!(of(order), Some(Outcome::Hit), "{order:?}");
+            assert_eq!(of(&order[1..]), Some(Outcome::Miss), "one is missing: {order:?}");
+            let twice = [&order[..5], &order[2..]].concat();
+            assert_eq!(of(&twice), Some(Outcome::Garbled), "some come twice: {order:?}");
+        }
+        let mut other = reversed.clone();
+        other[3] = 9;
+        assert_eq!(of(&other), Some(Outcome::Garbled), "item 9 was not asked for");
+    }
 }

@@ -61,7 +61,7 @@ pub(super) struct Reader {
 }
 
 impl Decoder for Reader {
-    fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
         let mut used = 0;
         while used < bytes.len() {
             if self.have < HEAD {
@@ -69,7 +69,7 @@ impl Decoder for Reader {
                 if self.have < HEAD {
                     break;
                 }
-                if !self.begin_message(asked) {
+                if !self.begin_message() {
                     return Step::end(bytes.len(), Outcome::Garbled, 0);
                 }
             } else {
@@ -78,7 +78,7 @@ impl Decoder for Reader {
             if self.left == 0 {
                 self.have = 0;
                 if let Some(outcome) = self.end_message() {
-                    return self.end(asked, used, outcome);
+                    return self.end(used, outcome);
                 }
             }
         }
@@ -86,8 +86,8 @@ impl Decoder for Reader {
     }
 
     /// A server that goes says why, and ends the connection instead of the reply.
-    fn ended(&mut self, asked: Asked) -> Option<Reply> {
-        if self.reply.has_failed { self.end(asked, 0, Outcome::Status).reply } else { None }
+    fn ended(&mut self, _: Asked) -> Option<Reply> {
+        if self.reply.has_failed { self.end(0, Outcome::Status).reply } else { None }
     }
 
     fn reset(&mut self) {
@@ -115,13 +115,13 @@ impl Reader {
     }
 
     /// The head is there; whether it is one of a message that may come now.
-    fn begin_message(&mut self, asked: Asked) -> bool {
+    fn begin_message(&mut self) -> bool {
         let Some(length) = body_len(&self.head) else { return false };
         (self.length, self.left) = (length, length);
         self.body.clear();
         if !self.reply.has_begun {
             self.reply.has_begun = true;
-            self.reply.retained = self.wish.sampled.as_ref().and_then(|it| it.begin(asked.id));
+            self.reply.retained = self.wish.sampled.as_ref().and_then(|it| it.begin());
         }
         self.body_max = match self.head[0] {
             b'D' | b'd' if self.reply.retained.is_some() => ROW_MAX,
@@ -180,6 +180,9 @@ impl Reader {
             if self.reply.rows > 1 {
                 retained.push(b"\n");
             }
+            if self.body.len() < self.length {
+                retained.cut();
+            }
             push(retained, &self.body);
         }
     }
@@ -212,14 +215,14 @@ impl Reader {
         }
     }
 
-    fn end(&mut self, asked: Asked, used: usize, outcome: Outcome) -> Step {
+    fn end(&mut self, used: usize, outcome: Outcome) -> Step {
         let reply = std::mem::take(&mut self.reply);
         if reply.rows > 0 {
             self.wish.notices.add_rows(reply.rows);
         }
         if let (Some(body), Some(sampled)) = (reply.retained, &self.wish.sampled) {
             match outcome {
-                Outcome::Hit => sampled.keep(asked.id, body, None),
+                Outcome::Hit => sampled.keep(body, None),
                 _ => sampled.give_back(body),
             }
         }
@@ -244,5 +247,28 @@ fn push_values(body: &mut Body, row: &[u8]) {
         }
         body.push(value);
         rest = &more[value.len()..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ROW_MAX;
+    use crate::protocols::tests::{asked, set_up};
+    use crate::protocols::{GET, Outcome};
+
+    #[test]
+    fn a_row_that_is_too_long_is_reported_and_not_checked() {
+        let protocol = set_up("postgres://h/d", |job| job.expect_regex = "x$".into());
+        let value = ROW_MAX as u32;
+        let mut bytes = b"D".to_vec();
+        bytes.extend_from_slice(&(value + 10).to_be_bytes());
+        bytes.extend_from_slice(&1_u16.to_be_bytes());
+        bytes.extend_from_slice(&value.to_be_bytes());
+        bytes.resize(bytes.len() + ROW_MAX - 1, b'-');
+        bytes.extend_from_slice(b"xC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I");
+        let reply = protocol.decoder().read(asked(GET, 0), &bytes).reply.unwrap();
+        assert_eq!((reply.outcome, reply.body_bytes), (Outcome::Hit, value));
+        let looked = protocol.sampled().unwrap().look();
+        assert_eq!((looked.checked, looked.too_long), (0, 1), "{looked:?}");
     }
 }

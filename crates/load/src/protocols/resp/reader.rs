@@ -81,7 +81,7 @@ impl Reader {
             let Some(reply) = step.reply else { continue };
             let several = &mut self.several;
             several.left -= 1;
-            several.bytes += reply.body_bytes;
+            several.bytes = several.bytes.saturating_add(reply.body_bytes);
             match reply.outcome {
                 Outcome::Hit => {}
                 Outcome::Miss => several.is_any_missing = true,

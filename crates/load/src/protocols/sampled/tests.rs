@@ -1,21 +1,23 @@
 use super::*;
+use crate::protocols::tests::{asked, set_up};
+use crate::protocols::{GET, Outcome};
 
 fn expecting(regex: &str) -> Sampled {
     Sampled::of(&Job { expect_regex: regex.into(), ..Job::default() }).unwrap().unwrap()
 }
 
-fn reply(sampled: &Sampled, id: u32, text: &str) {
-    if let Some(mut body) = sampled.begin(id) {
+fn reply(sampled: &Sampled, text: &str) {
+    if let Some(mut body) = sampled.begin() {
         body.push(text.as_bytes());
-        sampled.keep(id, body, None);
+        sampled.keep(body, None);
     }
 }
 
 #[test]
 fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
     let sampled = expecting("^good");
-    for id in 0..100_000 {
-        reply(&sampled, id, if id < 50_000 { "good" } else { "bad" });
+    for nth in 0..100_000 {
+        reply(&sampled, if nth < 50_000 { "good" } else { "bad" });
     }
     let looked = sampled.look();
     assert_eq!(looked.every, 256, "100 000 / 400 is 250");
@@ -26,14 +28,44 @@ fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
     assert_eq!(shelf.retained.len() + shelf.free.len(), STORED_MAX + READING);
 }
 
+/// In a long run 1024 places of requests are used 2000 times, and its last quarter is wrong.
+#[test]
+fn a_long_run_is_sampled_evenly_to_its_end() {
+    let (sampled, all) = (expecting("^good"), 1024 * 2000);
+    for nth in 0..all {
+        reply(&sampled, if nth < all / 4 * 3 { "good" } else { "bad" });
+    }
+    let looked = sampled.look();
+    assert_eq!(looked.every, 8192, "2 048 000 / 400 is 5120");
+    assert!((240..=260).contains(&looked.checked), "{}", looked.checked);
+    let failed = looked.failed["expect_regex"];
+    assert!((56..=69).contains(&failed), "a quarter of them: {failed}");
+}
+
+#[test]
+fn the_number_of_a_request_decides_nothing() {
+    let protocol = set_up("http://h/", |job| job.expect_regex = "^good".into());
+    let mut decoder = protocol.decoder();
+    for nth in 0..2000 {
+        let text = if nth < 1500 { "good" } else { "evil" };
+        let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{text}");
+        let reply = decoder.read(asked(GET, 0), bytes.as_bytes()).reply.unwrap();
+        assert_eq!(reply.outcome, Outcome::Hit);
+    }
+    let looked = protocol.sampled().unwrap().look();
+    assert_eq!(looked.every, 8);
+    let failed = looked.failed["expect_regex"];
+    assert!((56..=69).contains(&failed), "a quarter of 250: {failed}");
+}
+
 /// Paths of a log are asked for in turn, so the item is the request's number modulo theirs.
 #[test]
 fn one_wrong_path_of_a_log_is_seen_whichever_it_is() {
     for paths in [2, 16, 64] {
         for wrong in 0..paths {
             let sampled = expecting("^good");
-            for id in 0..100_000 {
-                reply(&sampled, id, if id % paths == wrong { "bad" } else { "good" });
+            for nth in 0..100_000 {
+                reply(&sampled, if nth % paths == wrong { "bad" } else { "good" });
             }
             let looked = sampled.look();
             let seen = looked.failed.get("expect_regex").copied().unwrap_or(0);
@@ -48,8 +80,8 @@ fn bodies_are_held_against_a_digest_and_a_regular_expression() {
     let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     let job = Job { expect_sha256: hello.into(), ..Job::default() };
     let sampled = Sampled::of(&job).unwrap().unwrap();
-    reply(&sampled, 0, "hello");
-    reply(&sampled, 1, "");
+    reply(&sampled, "hello");
+    reply(&sampled, "");
     assert_eq!((sampled.look().checked, sampled.look().failed["expect_sha256"]), (2, 1));
     assert!(Sampled::of(&Job::default()).unwrap().is_none());
     let at = |job: Job| Sampled::of(&job).err().unwrap().at;
@@ -63,10 +95,10 @@ fn bodies_are_held_against_a_digest_and_a_regular_expression() {
 fn a_body_too_long_to_keep_is_reported_and_not_checked() {
     let sampled = expecting("x");
     let long = "x".repeat(BODY_MAX / 2 + 1);
-    let mut body = sampled.begin(0).unwrap();
+    let mut body = sampled.begin().unwrap();
     body.push(long.as_bytes());
     body.push(long.as_bytes());
-    sampled.keep(0, body, None);
+    sampled.keep(body, None);
     let looked = sampled.look();
     assert_eq!((looked.checked, looked.too_long), (0, 1));
 }

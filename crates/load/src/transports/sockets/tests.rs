@@ -11,6 +11,14 @@ fn a_machine_without_a_local_port_says_so_and_what_helps() {
 }
 
 #[test]
+fn a_connection_that_times_out_may_be_one_too_many_or_to_a_server_far_away() {
+    let http = Address::Ip("127.0.0.1:80".parse().unwrap());
+    let fault = refused(&io::ErrorKind::TimedOut.into(), &http, 166, 200);
+    assert!(fault.what.contains("connection 167 of 200"), "{fault}");
+    assert!(fault.fix.contains("200 connections") && fault.fix.contains("round trip"), "{fault}");
+}
+
+#[test]
 fn an_address_of_another_machine_is_refused_as_a_source() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only

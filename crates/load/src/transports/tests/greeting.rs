@@ -57,6 +57,44 @@ fn every_connection_is_greeted_before_its_first_request_also_one_opened_again() 
     }
 }
 
+/// `READY` comes some time after the hello.
+fn slow<const MS: u64>(mut stream: TcpStream) {
+    let mut heard = [0; 5];
+    let _ = stream.read_exact(&mut heard);
+    thread::sleep(Duration::from_millis(MS));
+    let _ = stream.write_all(b"READY");
+    let _ = stream.read(&mut [0]);
+}
+
+/// As over a slow network: one after another they would take six seconds.
+#[test]
+fn many_connections_are_greeted_beside_one_another() {
+    let address = server(slow::<60>);
+    let opened = sockets::connect(&mut [vec![address.into()]], false, &[], 100, &hallo()).unwrap();
+    assert_eq!(opened.len(), 100);
+}
+
+#[test]
+fn a_connection_that_is_being_opened_ends_a_wait_when_it_goes_on_and_is_not_reported() {
+    for entry in usable() {
+        let address = server(slow::<20>);
+        let sockets =
+            sockets::connect(&mut [vec![address.into()]], false, &[], 1, &hallo()).unwrap();
+        let ends = Ends { sockets, connections: 1, greeting: hallo(), ..ends(address, 0, 64) };
+        let mut transport = (entry.open)(ends).unwrap();
+        transport.close(0);
+        let (begun, all) = (Instant::now(), Patience::for_first(DEADLINE.as_nanos() as u64));
+        let came_to = loop {
+            match transport.reopen(0) {
+                Reopen::Pending => transport.poll(all, &mut |event| panic!("{event:?}")),
+                other => break other,
+            }
+        };
+        assert_eq!(came_to, Reopen::Open, "{}", entry.kind.name);
+        assert!(begun.elapsed() < DEADLINE, "{}: it waited to the end", entry.kind.name);
+    }
+}
+
 #[test]
 fn a_server_that_answers_a_greeting_otherwise_is_refused() {
     let address = server(|mut stream| stream.write_all(b"ERROR").unwrap());

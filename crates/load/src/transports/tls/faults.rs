@@ -8,6 +8,10 @@ use super::Secure;
 const TRUST: &str =
     "name its issuer's certificate, or its own, with --ca-file FILE, or take any with --insecure";
 
+/// What is wrong with a stream that ends by TCP's end alone, and what helps.
+pub(super) const UNANNOUNCED: &str = "it ends connections without close_notify, so that a reply without \
+     Content-Length may be cut off and counts as closed; let it send Content-Length, chunks or close_notify";
+
 /// The fault of a handshake with `place`; `None`: the server closed the connection during it.
 pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Fault {
     let (why, fix) = match error {

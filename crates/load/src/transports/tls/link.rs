@@ -8,6 +8,9 @@ use rustls::{AlertDescription, ClientConnection, Error, ProtocolVersion};
 use super::Seen;
 use super::unready::Unready;
 
+/// Most bytes that a server may send before anybody asks: HTTP/2's settings are some hundred.
+const EARLY_MAX: usize = 1 << 20;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
@@ -26,6 +29,8 @@ pub(super) struct Link {
     pub(super) early: Vec<u8>,
     /// Something came after its handshake that was no refusal.
     pub(super) was_heard: bool,
+    /// Something of the stream was passed on.
+    pub(super) passed_bytes: bool,
     /// The server has announced that no more comes (`close_notify`).
     pub(super) has_ended: bool,
     unready: Unready,
@@ -38,6 +43,7 @@ impl Link {
             state: State::Closed,
             early: Vec::new(),
             was_heard: false,
+            passed_bytes: false,
             has_ended: false,
             unready: Unready::default(),
         }
@@ -46,7 +52,7 @@ impl Link {
     /// Its handshake begins.
     pub(super) fn begin(&mut self) {
         self.state = State::Shaking(Instant::now());
-        (self.was_heard, self.has_ended) = (false, false);
+        (self.was_heard, self.passed_bytes, self.has_ended) = (false, false, false);
         self.early.clear();
         self.unready = Unready::default();
     }
@@ -74,7 +80,11 @@ impl Link {
             }
             while let Ok(read @ 1..) = session.reader().read(plain) {
                 if self.state == State::Open {
+                    self.passed_bytes = true;
                     tell(&plain[..read]);
+                } else if self.early.len() + read > EARLY_MAX {
+                    let why = "it sent more than 1 MiB before it was asked";
+                    return Err(Error::General(why.into()));
                 } else {
                     self.early.extend_from_slice(&plain[..read]);
                 }
@@ -128,5 +138,55 @@ impl Link {
             seen.failed += 1;
             self.state = State::Failed;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use rustls::ServerConnection;
+
+    use super::super::RECORD;
+    use super::super::known::{CLIENT, SERVER};
+    use super::*;
+
+    /// What the client makes of all that the server has to say.
+    fn hear(link: &mut Link, server: &mut ServerConnection) -> Result<bool, Error> {
+        let mut wire = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut wire).unwrap();
+        }
+        link.read(&wire, &mut [0; RECORD], &mut Seen::default(), false, &mut |_| ())
+    }
+
+    /// Both ends in memory, after their handshake.
+    fn ready() -> (Link, ServerConnection) {
+        let mut link = Link::closed();
+        link.session = Some(CLIENT.session().unwrap());
+        link.begin();
+        let mut server = ServerConnection::new(SERVER.clone()).unwrap();
+        while link.state != State::Ready || server.is_handshaking() {
+            let mut wire = Vec::new();
+            link.session.as_mut().unwrap().write_tls(&mut wire).unwrap();
+            let mut wire = wire.as_slice();
+            while !wire.is_empty() {
+                server.read_tls(&mut wire).unwrap();
+                server.process_new_packets().unwrap();
+            }
+            hear(&mut link, &mut server).unwrap();
+        }
+        server.set_buffer_limit(None);
+        (link, server)
+    }
+
+    #[test]
+    fn what_comes_before_anybody_asks_is_stored_and_bounded() {
+        let (mut link, mut server) = ready();
+        server.writer().write_all(&vec![7; EARLY_MAX]).unwrap();
+        hear(&mut link, &mut server).unwrap();
+        assert_eq!(link.early.len(), EARLY_MAX);
+        server.writer().write_all(b"x").unwrap();
+        assert!(hear(&mut link, &mut server).is_err());
     }
 }

@@ -80,6 +80,11 @@ impl Secure {
         ClientConnection::new(self.config.clone(), self.name.clone())
     }
 
+    /// Whether the end of a stream may be the end of a reply.
+    pub(super) fn ends_bodies(&self) -> bool {
+        self.scheme.name == "https"
+    }
+
     /// Whether the server has to agree on the protocol: HTTP/1.1 may be spoken without, HTTP/2 may not.
     /// Source: RFC 9113, 3.2.
     pub(super) fn must_agree(&self) -> bool {

@@ -15,6 +15,8 @@ pub(super) struct Connection {
     pub(super) is_armed: bool,
     /// Whether a send has failed, so that the end of the receive is no end in order.
     pub(super) is_broken: bool,
+    /// Whether the ring watches `opening`.
+    pub(super) is_watched: bool,
     pub(super) outbox: Outbox,
 }
 
@@ -27,6 +29,14 @@ impl Connection {
             Outbox::new(&socket, ends.request_bytes_max, ends.depth)
         };
         let socket = Some(socket);
-        Self { socket, opening: None, generation: 0, is_armed: false, is_broken: false, outbox }
+        Self {
+            socket,
+            opening: None,
+            generation: 0,
+            is_armed: false,
+            is_broken: false,
+            is_watched: false,
+            outbox,
+        }
     }
 }

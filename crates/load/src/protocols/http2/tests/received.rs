@@ -84,16 +84,49 @@ fn what_is_received_is_reported_before_the_window_is_used_up() {
 
 #[test]
 fn a_body_that_is_shorter_than_its_head_says_is_none() {
-    for (length, wanted) in [("5", Outcome::Hit), ("6", Outcome::Garbled), ("4", Outcome::Garbled)]
-    {
+    let (hit, garbled) = (Outcome::Hit, Outcome::Garbled);
+    for (length, again, wanted) in [
+        ("5", "5", hit),
+        ("5, 5", "5", hit),
+        ("6", "6", garbled),
+        ("4", "4", garbled),
+        ("5", "6", garbled),
+        ("5, 6", "5", garbled),
+        ("five", "5", garbled),
+        ("99999999999999999999", "5", garbled),
+    ] {
         let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2);
-        let head = [(":status", "200"), ("content-length", length)];
+        let head = [(":status", "200"), ("content-length", length), ("content-length", again)];
         let steps =
             talk.hear(&Frames::open().head(1, &head, 0).data(1, b"hello", END_STREAM).bytes);
-        assert_eq!(steps[0].reply.unwrap().outcome, wanted, "{length}");
+        assert_eq!(steps[0].reply.unwrap().outcome, wanted, "{length} and {again}");
         let next = Frames::default().head(3, &[(":status", "200")], END_STREAM);
         assert_eq!(talk.hear(&next.bytes).len(), 1, "the connection goes on");
     }
+}
+
+#[test]
+fn a_reply_without_a_body_is_one_of_the_sample() {
+    let protocol = set_up("h2c://h/", |job| job.expect_regex = "^hello$".into());
+    let ok = [(":status", "200")];
+    let frames = Frames::open().head(1, &ok, 0).data(1, b"hello", END_STREAM);
+    let frames = frames.head(3, &ok, END_STREAM);
+    assert_eq!(Talk::of(protocol.as_ref(), 2).hear(&frames.bytes).len(), 2);
+    let looked = protocol.sampled().unwrap().look();
+    assert_eq!((looked.checked, looked.failed["expect_regex"]), (2, 1));
+}
+
+/// Answers wait for a server that reads none of them, and fill the memory.
+#[test]
+fn a_server_that_wants_answers_without_end_is_left() {
+    let pings = |count| Frames::default().frame(PING, 0, 0, &[0; 8]).bytes.repeat(count);
+    let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2);
+    assert!(talk.hear(&Frames::open().bytes).is_empty());
+    assert!(talk.hear(&pings(9_999)).is_empty());
+    let reply = Frames::default().head(1, &[(":status", "200")], END_STREAM);
+    assert_eq!(talk.hear(&reply.bytes).len(), 1);
+    assert!(talk.hear(&pings(10_000)).is_empty(), "counted from the last reply on");
+    assert_eq!(talk.hear(&pings(1))[0].reply.unwrap().outcome, Outcome::Garbled);
 }
 
 /// A window that opens after it would cut what waits into frames of nothing.
@@ -119,6 +152,7 @@ fn what_no_server_may_say_ends_the_connection() {
         ("a stream that nobody opened", opened().head(5, &ok, 0)),
         ("a body of one", opened().data(2, b"x", 0)),
         ("a body before its head", Frames::open().data(1, b"x", END_STREAM)),
+        ("a part of it", Frames::open().data(1, b"x", 0)),
         ("more padding than there is", opened().data(1, b"\x04abc", PADDED)),
         (
             "another frame within a block",

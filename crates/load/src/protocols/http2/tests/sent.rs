@@ -43,6 +43,37 @@ fn a_request_is_a_head_and_a_body_of_one_stream() {
     assert_eq!(sent.iter().map(|it| it.0.length).skip(1).collect::<Vec<_>>(), [16_384, 3_616]);
 }
 
+/// RFC 9113, 4.3.1. Node with `headerTableSize` 0 answers `COMPRESSION_ERROR` to a block without it.
+#[test]
+fn a_smaller_table_is_confirmed_once_by_the_next_block() {
+    let protocol = set_up("h2c://h/", |_| ());
+    let mut talk = Talk::of(protocol.as_ref(), 0);
+    let block = |talk: &mut Talk, id: u32| {
+        let (asked, mut message) = (Asked { op: GET, item: 0, id }, Vec::new());
+        protocol.encode(asked, &mut message);
+        talk.decoder.interleaved().unwrap().begin(asked, &mut message);
+        assert!(message.len() <= protocol.request_bytes_max());
+        read_frames(&message).swap_remove(0).1
+    };
+    let cases: [(&[u16], bool); 5] =
+        [(&[4096], false), (&[65_535], false), (&[0], true), (&[100], true), (&[0, 4096], true)];
+    for (sizes, is_due) in cases {
+        talk.decoder.reset();
+        let usual = block(&mut talk, 0);
+        let mut frames = Frames::open();
+        for size in sizes {
+            let setting = [&[0_u8, 1, 0, 0][..], &size.to_be_bytes()].concat();
+            frames = frames.frame(SETTINGS, 0, 0, &setting);
+        }
+        assert!(talk.hear(&frames.bytes).is_empty(), "{sizes:?}");
+        let [first, second] = [block(&mut talk, 1), block(&mut talk, 2)];
+        assert_eq!(first[0] >> 5 == 0b001, is_due, "{sizes:?}: an update of the table's size");
+        assert_eq!(first[usize::from(is_due)..], usual, "{sizes:?}");
+        assert_eq!(fields(&first), fields(&usual), "{sizes:?}");
+        assert_eq!(second, usual, "{sizes:?}: once");
+    }
+}
+
 #[test]
 fn a_long_head_goes_on_in_further_frames() {
     let long = "y".repeat(40_000);

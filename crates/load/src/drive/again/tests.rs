@@ -1,0 +1,70 @@
+use super::*;
+use crate::job::shards::Shards;
+use crate::plan::marks::{Marks, room_for_plan};
+use crate::protocols::{Asked, Decoder, Step};
+
+const MS: u64 = 1_000_000;
+
+struct Deaf;
+
+impl Decoder for Deaf {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+        Step { used: bytes.len(), request: None, reply: None }
+    }
+    fn reset(&mut self) {}
+}
+
+/// Whether `request`, sent at `sent_ns`, is to be sent again where its connection, which has served, ends at
+/// `ended_ns`.
+fn comes_back(again: &mut Again, request: u32, sent_ns: u64, ended_ns: u64) -> bool {
+    let mut connections = Connections::new(1, 1, false, Shards::new(1, 1), || Box::new(Deaf));
+    let mut reopener = Reopener::new(1, 1_000 * MS);
+    let mut plan = PlanLanes::from(room_for_plan(REMEMBERED + 2));
+    let mut marks = MarksLanes::from(Marks::for_requests(REMEMBERED + 2));
+    plan.intended_ns[request as usize] = sent_ns;
+    marks.sent_ns[request as usize] = sent_ns;
+    connections.push(0, request);
+    reopener.served(0, b"x");
+    let before = again.waiting.len();
+    again.give_back_unbegun(&mut connections, 0, ended_ns, (&reopener, &plan, &mut marks));
+    assert_eq!(connections.in_flight(), 1 - (again.waiting.len() - before));
+    again.waiting.len() > before
+}
+
+#[test]
+fn a_request_whose_connection_ends_at_once_is_sent_again_and_one_that_was_under_way_is_not() {
+    let mut again = Again::new(vec![0], 0);
+    assert!(comes_back(&mut again, 1, 100 * MS, 101 * MS));
+    assert!(comes_back(&mut again, 2, 100 * MS, 110 * MS), "as late as it may be");
+    assert!(!comes_back(&mut again, 3, 100 * MS, 111 * MS));
+    assert!(!comes_back(&mut again, 4, 100 * MS, 300 * MS), "a worker that died over it");
+    let mut doze = Again::new(Vec::new(), 5 * MS);
+    assert!(comes_back(&mut doze, 1, 100 * MS, 115 * MS), "the client looks so seldom");
+    assert!(!comes_back(&mut doze, 2, 100 * MS, 116 * MS));
+}
+
+#[test]
+fn far_away_an_end_may_cross_a_request_for_longer() {
+    let mut again = Again::new(vec![30 * MS], 0);
+    assert!(comes_back(&mut again, 1, 100 * MS, 190 * MS));
+    assert!(!comes_back(&mut again, 2, 100 * MS, 191 * MS));
+}
+
+#[test]
+fn a_request_that_ends_one_connection_after_another_is_lost_and_another_in_its_place_is_not() {
+    let mut again = Again::new(vec![0], 0);
+    for _ in 0..ENDS_MAX {
+        assert!(comes_back(&mut again, 7, 100 * MS, 101 * MS));
+    }
+    assert!(!comes_back(&mut again, 7, 100 * MS, 101 * MS), "it ends one connection after another");
+    assert!(comes_back(&mut again, 7, 200 * MS, 201 * MS), "a later request in the same place");
+    assert!(comes_back(&mut again, REMEMBERED as u32, 200 * MS, 201 * MS));
+    assert!(comes_back(&mut again, 0, 200 * MS, 201 * MS), "its number is another");
+}
+
+#[test]
+fn a_request_that_was_sent_again_for_another_reason_is_as_young_as_that() {
+    let mut again = Again::new(vec![0], 0);
+    again.past((5, 100 * MS)).sent_ns = 300 * MS;
+    assert!(comes_back(&mut again, 5, 100 * MS, 301 * MS));
+}

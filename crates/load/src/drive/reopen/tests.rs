@@ -1,0 +1,106 @@
+use super::*;
+use crate::job::shards::Shards;
+use crate::protocols::{Asked, Decoder, Step};
+use crate::transports::{Event, Patience};
+
+const MS: u64 = 1_000_000;
+
+struct Deaf;
+
+impl Decoder for Deaf {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+        Step { used: bytes.len(), request: None, reply: None }
+    }
+    fn reset(&mut self) {}
+}
+
+/// Opens connections from a time on, and counts how often it is asked.
+struct Slow {
+    open_from_ns: u64,
+    now_ns: u64,
+    asked: u64,
+}
+
+impl Transport for Slow {
+    fn send(&mut self, _: u32, _: &[u8]) {}
+
+    fn poll(&mut self, _: Patience, _: &mut dyn FnMut(Event<'_>)) {}
+
+    fn close(&mut self, _: u32) {}
+
+    fn reopen(&mut self, _: u32) -> Reopen {
+        self.asked += 1;
+        if self.now_ns >= self.open_from_ns { Reopen::Open } else { Reopen::Pending }
+    }
+
+    fn syscalls(&self) -> u64 {
+        0
+    }
+}
+
+/// Four connections, of which the first `down` have ended after 1 ms, and are opened again after `takes_ns`.
+struct World {
+    reopener: Reopener,
+    connections: Connections,
+    transport: Slow,
+}
+
+impl World {
+    fn new(down: u32, takes_ns: u64) -> Self {
+        let mut reopener = Reopener::new(4, 10_000 * MS);
+        let mut connections = Connections::new(4, 1, false, Shards::new(1, 1), || Box::new(Deaf));
+        for connection in 0..down {
+            connections.closed(connection);
+            reopener.closed(connection, MS, true);
+        }
+        let transport = Slow { open_from_ns: MS + takes_ns, now_ns: MS, asked: 0 };
+        Self { reopener, connections, transport }
+    }
+
+    fn tend(&mut self, now_ns: u64, is_woken: bool) {
+        self.transport.now_ns = now_ns;
+        self.reopener.tend(&mut self.transport, &mut self.connections, now_ns, is_woken);
+    }
+}
+
+#[test]
+fn a_connection_far_away_is_looked_at_seldom_and_seen_late_by_a_small_part_of_what_it_takes() {
+    for takes_ns in [MS / 10, 30 * MS, 1_000 * MS] {
+        let mut world = World::new(1, takes_ns);
+        let mut now_ns = MS;
+        world.tend(now_ns, false);
+        while world.reopener.has_work() {
+            now_ns += world.reopener.due_ns(now_ns).max(1);
+            world.tend(now_ns, false);
+        }
+        let late_ns = now_ns - world.transport.open_from_ns;
+        assert!(late_ns <= (takes_ns / 16).max(50_000), "{takes_ns} ns: {late_ns} ns late");
+        assert!(world.transport.asked < 500, "{takes_ns} ns: {}", world.transport.asked);
+        assert!(world.connections.has_room(0));
+    }
+}
+
+#[test]
+fn one_that_is_being_opened_is_looked_at_when_a_wait_ends_without_an_event() {
+    let mut world = World::new(1, MS / 100);
+    world.tend(MS, false);
+    let now_ns = world.transport.open_from_ns;
+    assert!(world.reopener.due_ns(now_ns) > 0);
+    world.tend(now_ns, false);
+    assert!(world.reopener.has_work(), "it is not due");
+    world.tend(now_ns, true);
+    assert!(!world.reopener.has_work() && world.connections.has_room(0));
+}
+
+#[test]
+fn all_that_are_down_are_opened_again_and_no_others_are_looked_at() {
+    let mut world = World::new(3, 0);
+    assert_eq!((world.reopener.due_ns(0), world.reopener.due_ns(2 * MS)), (MS, 0));
+    world.tend(MS, false);
+    assert_eq!((world.transport.asked, world.reopener.reconnects()), (3, 3));
+    assert_eq!((world.reopener.has_work(), world.reopener.due_ns(MS)), (false, u64::MAX));
+    world.connections.closed(1);
+    world.reopener.closed(1, 5 * MS, true);
+    world.tend(5 * MS, false);
+    assert_eq!((world.transport.asked, world.reopener.reconnects()), (4, 4));
+}
