@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sojourn_base::Fault;
 
+mod cgroup;
+
 /// Where the kernel describes the caches of each CPU.
 const CPUS: &str = "/sys/devices/system/cpu";
 /// No one takes a larger part of a last-level cache by himself: a virtual machine may read the
@@ -136,10 +138,16 @@ pub fn fits(size: u64) -> Result<u64, Fault> {
     Ok(size)
 }
 
-/// Memory that can be had without swapping, bytes; without a word from the kernel, all there is.
+/// Memory that can be had without swapping, bytes: of the machine, or less where this process may use less.
+/// Without a word from the kernel, all there is.
 pub fn available_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    available_in(&text).unwrap_or(u64::MAX)
+    available_below(Path::new("/"))
+}
+
+fn available_below(root: &Path) -> u64 {
+    let text = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
+    let both = [available_in(&text), cgroup::available_bytes(root)];
+    both.into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
 fn available_in(meminfo: &str) -> Option<u64> {
@@ -196,6 +204,27 @@ mod tests {
         assert!(fault.what.contains("available") && fault.exit == 2, "{fault}");
         assert_eq!(available_in("MemFree: 1 kB\nMemAvailable:   8 kB\n"), Some(8192));
         assert!(footprint(None, Cache::Last, 1 << 20).unwrap().bytes <= LLC_BYTES_MAX);
+    }
+
+    /// `docker run -m` on a machine with more.
+    #[test]
+    fn no_more_is_available_than_the_machine_and_the_cgroup_have() {
+        let root = std::env::temp_dir().join(format!("noise-available-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let file = root.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        write("proc/meminfo", "MemAvailable: 64 kB\n");
+        assert_eq!(available_below(&root), 64 << 10);
+        write("proc/self/cgroup", "0::/\n");
+        for (max, left) in [("9000", 8000), ("max", 64 << 10), ("900000", 64 << 10)] {
+            write("sys/fs/cgroup/memory.max", max);
+            write("sys/fs/cgroup/memory.current", "1000\n");
+            assert_eq!(available_below(&root), left, "{max}");
+        }
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(available_below(&root), u64::MAX);
     }
 
     #[test]

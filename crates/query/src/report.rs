@@ -41,6 +41,8 @@ pub struct Report {
     pub answered: u64,
     /// Requests that were no query, or had no answer.
     pub refused: u64,
+    /// Times at which a connection could not be accepted for want of descriptors or memory.
+    pub unaccepted: u64,
     /// From the moment a worker took a query to that at which its answer was formed, ns.
     pub service_ns: Mean,
     /// The same as quantiles; all `null` without one.
@@ -64,6 +66,7 @@ pub struct Notes {
     cpu_ns: u64,
     answered: u64,
     refused: u64,
+    unaccepted: u64,
 }
 
 impl Notes {
@@ -85,6 +88,11 @@ impl Notes {
         self.refused += 1;
     }
 
+    /// The reader could not accept a connection so many times.
+    pub fn unaccepted(&mut self, times: u64) {
+        self.unaccepted += times;
+    }
+
     /// Service times that all workers noted, together.
     pub fn report(all: &[Self], settings: &Settings) -> Report {
         let mut times = Times::new();
@@ -101,6 +109,7 @@ impl Notes {
             settings: settings.clone(),
             answered,
             refused: all.iter().map(|notes| notes.refused).sum(),
+            unaccepted: all.iter().map(|notes| notes.unaccepted).sum(),
             service_ns: bounded(&means, sum_ns, answered),
             service: times.span(),
             cpu_ns: cpu_ns as f64 / (answered as f64).max(1.0),
@@ -143,8 +152,10 @@ mod tests {
         let mut one = Notes::default();
         (0..128).for_each(|_| one.answered(1000, 900));
         one.refused();
+        one.unaccepted(3);
         let report = Notes::report(&[one.clone(), one], &settings);
         assert_eq!((report.answered, report.refused, report.by_worker), (256, 2, vec![128, 128]));
+        assert_eq!(report.unaccepted, 6);
         assert_eq!((report.service_ns.mean, report.cpu_ns), (1000.0, 900.0));
     }
 }

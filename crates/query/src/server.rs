@@ -4,16 +4,13 @@
 //! read goes to the end of the line when its reply is written. So replies of a connection keep their
 //! order, as HTTP/1.1 demands, and workers need not know of each other.
 
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sojourn_base::Fault;
 use sojourn_base::clock::thread_cpu_ns;
@@ -23,10 +20,10 @@ use crate::http::{self, Asked, Parsed, Status};
 use crate::report::Notes;
 use crate::work::{Desk, Work};
 
-/// Token of the listening socket.
-const LISTENER: u64 = 0;
-/// Events taken at once.
-const EVENTS: usize = 256;
+mod reader;
+
+use reader::Reader;
+
 /// Bytes read ahead on one connection; who sends more without reading replies is closed.
 const INPUT_BYTES_MAX: usize = 1 << 16;
 /// How long the reader waits before it looks whether it is to stop.
@@ -47,6 +44,8 @@ struct State {
     input: Vec<u8>,
     /// A request of it is in the line or in service.
     is_served: bool,
+    /// The last reply was written: what else was asked is not answered.
+    is_over: bool,
 }
 
 /// A request in the line.
@@ -95,75 +94,50 @@ impl Server {
                     .spawn_scoped(scope, move || serve(line, work, queries))
             };
             let workers: Result<Vec<_>, _> = (0..self.threads).map(begin).collect();
-            let read = workers.as_ref().map_or(Ok(()), |_| self.read(&line, stop));
+            let read = workers.as_ref().map_or(Ok(0), |_| self.read(&line, stop));
             line.close();
             let fault = |what: String| Fault::failed(what, "threads", "see the kernel's log");
             let workers =
                 workers.map_err(|error| fault(format!("cannot start workers: {error}")))?;
-            read.map_err(|error| fault(format!("cannot wait for requests: {error}")))?;
+            let unaccepted =
+                read.map_err(|error| fault(format!("cannot wait for requests: {error}")))?;
             let noted = workers.into_iter().map(thread::ScopedJoinHandle::join);
-            noted.map(|notes| notes.map_err(|_| fault("a worker broke down".into()))).collect()
+            let noted = noted.map(|notes| notes.map_err(|_| fault("a worker broke down".into())));
+            let mut noted = noted.collect::<Result<Vec<Notes>, Fault>>()?;
+            noted.iter_mut().take(1).for_each(|notes| notes.unaccepted(unaccepted));
+            Ok(noted)
         })
     }
 
-    /// The reader: accepts connections and puts what they ask into the line.
-    fn read(&self, line: &Fifo<Job>, stop: &AtomicBool) -> io::Result<()> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-        let mut known: HashMap<u64, Arc<Connection>> = HashMap::new();
-        let mut next = LISTENER + 1;
-        let mut events = Vec::with_capacity(EVENTS);
-        while !stop.load(Relaxed) {
-            events.clear();
-            match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            for event in &events {
-                let token = event.data.u64();
-                if token == LISTENER {
-                    while let Some(connection) = self.accept() {
-                        let data = EventData::new_u64(next);
-                        epoll::add(&epoll, &connection.stream, data, EventFlags::IN)?;
-                        known.insert(next, connection);
-                        next += 1;
-                    }
-                } else if known.get(&token).is_some_and(|connection| !connection.take(line)) {
-                    // A worker may still hold it: then it is closed once that lets go.
-                    if let Some(gone) = known.remove(&token) {
-                        let _ = epoll::delete(&epoll, &gone.stream);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn accept(&self) -> Option<Arc<Connection>> {
-        let (stream, _) = self.listener.accept().ok()?;
-        stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).ok()?;
-        Some(Arc::new(Connection { stream, state: Mutex::default() }))
+    /// Reads until `stop` is set; how often a connection could not be accepted.
+    fn read(&self, line: &Fifo<Job>, stop: &AtomicBool) -> io::Result<u64> {
+        let mut reader = Reader::new(&self.listener, line)?;
+        reader.run(stop)?;
+        Ok(reader.unaccepted)
     }
 }
 
 impl Connection {
-    /// Reads what has come; `false` if there will be no more.
+    /// Reads what has come; `false` if there will be no more. What came before the end is answered.
     fn take(self: &Arc<Self>, line: &Fifo<Job>) -> bool {
         let mut room = [0; 4096];
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
+        if state.is_over {
+            return false;
+        }
+        let has_ended = loop {
             match (&self.stream).read(&mut room) {
-                Ok(0) => return false,
+                Ok(0) => break true,
                 Ok(bytes) => state.input.extend_from_slice(&room[..bytes]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return false,
             }
             if state.input.len() > INPUT_BYTES_MAX {
                 return false;
             }
-        }
-        state.is_served || self.advance(&mut state, line)
+        };
+        (state.is_served || self.advance(&mut state, line)) && !has_ended
     }
 
     /// Puts the next request that was read into the line; `false` if it cannot be understood.
@@ -185,6 +159,7 @@ impl Connection {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_served = false;
         if is_last || !self.advance(&mut state, line) {
+            state.is_over = true;
             let _ = self.stream.shutdown(std::net::Shutdown::Both); // the reader sees the end of it
         }
     }

@@ -5,13 +5,11 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 
 use crate::arrival::{self, Received};
-use crate::protocols::{Parse, Parsed, Work};
+use crate::protocols::{Parse, Parsed, REPLY_MAX, Work};
 use crate::store::Store;
 
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
-/// A client that takes no replies is dropped when so many bytes wait for it.
-const OUT_MAX: usize = 256 << 20;
 
 /// What has become of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +101,7 @@ impl Connection {
                 if length > 0 {
                     self.waiting.push_back(length);
                 }
-                if self.out.len() - self.sent > OUT_MAX {
+                if self.out.len() - self.sent > REPLY_MAX {
                     return Next::Broken;
                 }
                 Next::Request { work, has_reply: length > 0 }
@@ -125,6 +123,20 @@ impl Connection {
 
     /// Sends what may leave, as far as the socket takes it.
     pub fn flush(&mut self) -> State {
+        let state = self.send_allowed();
+        if self.sent == self.out.len() {
+            self.out.clear();
+            (self.sent, self.allowed) = (0, 0);
+        } else if self.sent > CHUNK && self.sent > self.out.len() / 2 {
+            // Of a client that always has another request on its way the rest is never empty.
+            self.out.drain(..self.sent);
+            self.allowed -= self.sent;
+            self.sent = 0;
+        }
+        state
+    }
+
+    fn send_allowed(&mut self) -> State {
         while self.sent < self.allowed {
             match self.stream.write(&self.out[self.sent..self.allowed]) {
                 Ok(0) => return State::Closed,
@@ -133,10 +145,6 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return State::Closed,
             }
-        }
-        if self.sent == self.out.len() {
-            self.out.clear();
-            (self.sent, self.allowed) = (0, 0);
         }
         State::Open
     }
@@ -183,6 +191,27 @@ mod tests {
         let read = client.read(&mut seen).unwrap();
         assert_eq!(&seen[..read], b"END\r\n");
         assert!(connection.out.is_empty() && connection.input == b"get");
+    }
+
+    #[test]
+    fn what_was_sent_is_forgotten_though_another_reply_always_waits() {
+        let (mut client, mut connection) = pair();
+        let parse = protocols::find("memcache").unwrap().parse;
+        let mut store = Store::default();
+        assert!(store.set(b"a", 0, &[b'v'; 16_384]));
+        let mut reply = vec![0; "VALUE a 0 16384\r\n\r\nEND\r\n".len() + 16_384];
+        for round in 0..100 {
+            client.write_all(b"get a\r\n").unwrap();
+            while !matches!(connection.next_request(parse, &mut store), Next::Request { .. }) {
+                assert_eq!(connection.read().0, State::Open);
+            }
+            if round > 0 {
+                assert_eq!(connection.allow_next(), State::Open);
+                client.read_exact(&mut reply).unwrap();
+            }
+            assert!(connection.out.len() <= 3 * CHUNK, "{round}: {}", connection.out.len());
+        }
+        assert!(reply.starts_with(b"VALUE a 0 16384\r\nv") && reply.ends_with(b"v\r\nEND\r\n"));
     }
 
     #[test]

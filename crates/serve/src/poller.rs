@@ -52,6 +52,11 @@ impl Poller {
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), EventFlags::IN)?)
     }
 
+    /// Watches `source` no longer; an error: it was not watched.
+    pub fn remove(&self, source: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, source)?)
+    }
+
     /// Watches `source` for room to write too, or no longer.
     pub fn want_write(&self, source: impl AsFd, token: u64, wanted: bool) -> io::Result<()> {
         let flags = if wanted { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };

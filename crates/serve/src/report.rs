@@ -31,6 +31,8 @@ pub struct Report {
     pub writes: u64,
     /// Connections accepted.
     pub connections: u64,
+    /// Times at which a connection could not be accepted for want of descriptors or memory.
+    pub unaccepted: u64,
     /// Connections closed because they could not be understood or took no replies.
     pub broken: u64,
     /// Mean of the service times asked for, ns.
@@ -72,6 +74,7 @@ pub struct Notes {
     reads: u64,
     writes: u64,
     connections: u64,
+    unaccepted: u64,
     broken: u64,
     service_ns: u128,
     first_ns: Option<u64>,
@@ -91,6 +94,7 @@ impl Notes {
             reads: 0,
             writes: 0,
             connections: 0,
+            unaccepted: 0,
             broken: 0,
             service_ns: 0,
             first_ns: None,
@@ -111,6 +115,11 @@ impl Notes {
     /// Counts a connection that was accepted.
     pub fn accepted(&mut self) {
         self.connections += 1;
+    }
+
+    /// A connection could not be accepted.
+    pub fn unaccepted(&mut self) {
+        self.unaccepted += 1;
     }
 
     /// A connection was closed by the service.
@@ -160,6 +169,7 @@ impl Notes {
             reads: self.reads,
             writes: self.writes,
             connections: self.connections,
+            unaccepted: self.unaccepted,
             broken: self.broken,
             service_ns_asked,
             service_ns_drawn: over(self.requests as f64),

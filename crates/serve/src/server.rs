@@ -36,6 +36,8 @@ struct Leave {
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
+    /// When the listener, which is left alone until then, is looked at again, ns since the start.
+    resumes_ns: Option<u64>,
     poller: Poller,
     spins: bool,
     parse: Parse,
@@ -92,6 +94,7 @@ impl Server {
         poller.add(&listener, LISTENER).map_err(fault)?;
         Ok(Self {
             listener,
+            resumes_ns: None,
             poller,
             spins,
             parse,
@@ -139,6 +142,7 @@ impl Server {
             let is_idle = !self.spins && wanted_ns.is_none();
             self.notes.looked(now_ns - last_look_ns, if is_idle { 0 } else { late_ns });
             last_look_ns = now_ns;
+            self.resume_in_time(now_ns);
             for &event in &ready {
                 self.handle(event);
             }
@@ -190,7 +194,7 @@ impl Server {
 
     fn handle(&mut self, event: Ready) {
         if event.token == LISTENER {
-            return self.accept();
+            return self.accept(TcpListener::accept);
         }
         if event.token & calls::TOKEN != 0 {
             return self.take_replies((event.token & !calls::TOKEN) as usize, event);

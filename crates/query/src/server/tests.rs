@@ -1,4 +1,5 @@
 use std::io::{BufRead, BufReader};
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::*;
 
@@ -53,6 +54,29 @@ fn replies_keep_the_order_of_requests_whoever_serves_them() {
     });
     let report = Notes::report(&notes, &crate::args::Settings::default());
     assert_eq!((report.answered, report.refused, report.by_worker.len()), (99, 1, 4));
+}
+
+/// As `nc -N` does: what was asked before the end is answered.
+#[test]
+fn who_ends_its_side_behind_its_requests_has_all_replies() {
+    let notes = with_server(2, |mut stream| {
+        stream.write_all(b"GET /q/1 HTTP/1.1\r\n\r\nGET /q/2 HTTP/1.1\r\n\r\n").unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(bodies(&stream, 2), ["1", "2"]);
+        assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    });
+    assert_eq!(Notes::report(&notes, &crate::args::Settings::default()).answered, 2);
+}
+
+#[test]
+fn what_is_asked_behind_the_last_request_is_not_answered() {
+    let notes = with_server(2, |mut stream| {
+        let last = b"GET /q/1 HTTP/1.1\r\nConnection: close\r\n\r\nGET /q/2 HTTP/1.1\r\n\r\n";
+        stream.write_all(last).unwrap();
+        assert_eq!(bodies(&stream, 1), ["1"]);
+        assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    });
+    assert_eq!(Notes::report(&notes, &crate::args::Settings::default()).answered, 1);
 }
 
 #[test]

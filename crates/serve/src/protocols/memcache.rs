@@ -5,7 +5,7 @@ use std::str::from_utf8;
 
 use sojourn_base::kind::Kind;
 
-use super::{Parsed, ProtocolKind, Work};
+use super::{Parsed, ProtocolKind, REPLY_MAX, Work};
 use crate::store::Store;
 
 /// Longest command line, bytes: a multi-get of 1000 keys of 250 bytes fits.
@@ -37,8 +37,8 @@ fn parse(input: &[u8], store: &mut Store, reply: &mut Vec<u8>) -> Parsed {
     let used = end + 1;
     let admin = Parsed::Request { used, work: Work::Admin };
     match words.next().unwrap_or_default() {
-        b"get" => get(words, false, used, store, reply),
-        b"gets" => get(words, true, used, store, reply),
+        b"get" => get(words, false, used, store, (reply, REPLY_MAX)),
+        b"gets" => get(words, true, used, store, (reply, REPLY_MAX)),
         b"set" => set(&words.collect::<Vec<_>>(), &input[used..], used, store, reply),
         b"delete" => delete(words, used, store, reply),
         b"version" => answer(admin, reply, b"VERSION sojourn\r\n"),
@@ -58,12 +58,13 @@ fn answer(parsed: Parsed, reply: &mut Vec<u8>, text: &[u8]) -> Parsed {
     parsed
 }
 
+/// A line that asks for more than `most` bytes ends the connection: one may name a value many times.
 fn get<'a>(
     keys: impl Iterator<Item = &'a [u8]>,
     with_cas: bool,
     used: usize,
     store: &Store,
-    reply: &mut Vec<u8>,
+    (reply, most): (&mut Vec<u8>, usize),
 ) -> Parsed {
     let before = reply.len();
     let mut count = 0;
@@ -75,6 +76,9 @@ fn get<'a>(
             return answer(refused, reply, b"CLIENT_ERROR bad command line format\r\n");
         }
         let Some(item) = store.get(key) else { continue };
+        if reply.len() - before + item.value.len() > most {
+            return Parsed::Close;
+        }
         reply.extend_from_slice(b"VALUE ");
         reply.extend_from_slice(key);
         let cas = if with_cas { " 1" } else { "" };
@@ -168,6 +172,25 @@ mod tests {
         assert_eq!(said("set a b c d\r\n"), "CLIENT_ERROR bad command line format\r\n");
         assert_eq!(said("set a 0 0 1\r\nxyz"), "CLIENT_ERROR bad data chunk\r\n");
         assert_eq!(said("delete a\r\nversion\r\n"), "NOT_FOUND\r\nVERSION sojourn\r\n");
+    }
+
+    #[test]
+    fn a_line_that_asks_for_more_than_may_be_ends_the_connection() {
+        let mut store = Store::default();
+        assert!(store.set(b"a", 0, &[b'v'; 100]));
+        let of = |times: usize| {
+            let (keys, mut reply) = (vec![b"a".as_slice(); times], Vec::new());
+            let parsed = get(keys.into_iter(), false, 9, &store, (&mut reply, 1000));
+            (parsed, reply.len())
+        };
+        let each = "VALUE a 0 100\r\n\r\n".len() + 100;
+        let read = Parsed::Request { used: 9, work: Work::Read };
+        assert_eq!(of(8), (read, 8 * each + "END\r\n".len()));
+        for times in [9, 100_000] {
+            let (parsed, bytes) = of(times);
+            assert_eq!(parsed, Parsed::Close, "{times}");
+            assert!(bytes <= 1000 + each, "{times}: {bytes}");
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use sojourn_base::kind::{self, Kind};
 
 use crate::store::Store;
 
+/// Most bytes of one reply, and of all that wait for a client.
+pub const REPLY_MAX: usize = 256 << 20;
+
 /// What a request asks of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {

@@ -1,8 +1,17 @@
 //! Connections that come, go on and end, those to another service among them.
 
-use super::{Ready, Server, Slot};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+use super::{LISTENER, Ready, Server, Slot};
 use crate::arrival;
 use crate::connection::{Connection, State};
+
+/// For how long nobody is accepted after nobody could be, ns, unless a connection ends.
+const PAUSE_NS: u64 = 100_000_000;
+
+/// How a connection is accepted.
+type Accept = fn(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>;
 
 impl Server {
     /// Of calls: as many replies to the client may leave.
@@ -34,27 +43,60 @@ impl Server {
         slot.connection = None; // closing the socket takes it out of the epoll set
         slot.generation += 1;
         self.calls.close(at);
+        self.resume_in_time(u64::MAX); // there is room for another
     }
 
-    pub(super) fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
-                continue;
+    /// Takes over everybody who waits; `next` accepts one.
+    pub(super) fn accept(&mut self, next: Accept) {
+        loop {
+            match next(&self.listener) {
+                Ok((stream, _)) => self.welcome(stream),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {} // has left again
+                    _ => return self.pause(),
+                },
             }
-            arrival::stamp(&stream);
-            let free = self.slots.iter().position(|slot| slot.connection.is_none());
-            let at = free.unwrap_or(self.slots.len());
-            if self.calls.open(at, &self.poller).is_err() {
-                continue; // the client sees its end
-            }
-            if self.poller.add(&stream, at as u64).is_err() {
-                continue;
-            }
-            if at == self.slots.len() {
-                self.slots.push(Slot::default());
-            }
-            self.slots[at].connection = Some(Connection::new(stream));
-            self.notes.accepted();
+        }
+    }
+
+    fn welcome(&mut self, stream: TcpStream) {
+        if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
+            return;
+        }
+        arrival::stamp(&stream);
+        let free = self.slots.iter().position(|slot| slot.connection.is_none());
+        let at = free.unwrap_or(self.slots.len());
+        if self.calls.open(at, &self.poller).is_err()
+            || self.poller.add(&stream, at as u64).is_err()
+        {
+            self.calls.close(at);
+            return self.notes.unaccepted(); // the client sees its end
+        }
+        if at == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        self.slots[at].connection = Some(Connection::new(stream));
+        self.notes.accepted();
+    }
+
+    /// Nobody can be accepted now. The listener would be ready again and again, so it is left alone until a
+    /// connection ends, or for a while.
+    #[cold]
+    fn pause(&mut self) {
+        self.notes.unaccepted();
+        if self.resumes_ns.is_some() || self.poller.remove(&self.listener).is_ok() {
+            self.resumes_ns = Some(self.now() + PAUSE_NS);
+        }
+    }
+
+    /// Looks at the listener again if it has been left alone for long enough at `now_ns`.
+    #[inline]
+    pub(super) fn resume_in_time(&mut self, now_ns: u64) {
+        if self.resumes_ns.is_some_and(|at_ns| at_ns <= now_ns)
+            && self.poller.add(&self.listener, LISTENER).is_ok()
+        {
+            self.resumes_ns = None;
         }
     }
 }

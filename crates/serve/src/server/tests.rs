@@ -115,6 +115,48 @@ fn one_client_that_leaves_or_talks_nonsense_does_not_disturb_another() {
     running.end();
 }
 
+/// The listener stays ready while somebody waits who cannot be accepted: to look at it takes a whole CPU.
+#[test]
+fn without_a_descriptor_the_listener_is_left_alone_until_a_connection_ends_or_for_a_while() {
+    let queue = Queue::new(dist::parse_ns("0").unwrap(), 1, Stalls::NONE, 1);
+    let parse = protocols::find("echo").unwrap().parse;
+    let any = "127.0.0.1:0".parse().unwrap();
+    let mut server = Server::bind(any, parse, queue, true, false).unwrap();
+    let address = server.address().unwrap();
+    let waits = |server: &mut Server| {
+        let mut ready = Vec::new();
+        for _ in 0..20 {
+            server.poller.wait_until(0, &mut ready).unwrap(); // for 100 ms if nothing is
+            if ready.iter().any(|it| it.token == LISTENER) {
+                return true;
+            }
+        }
+        false
+    };
+    let _first = TcpStream::connect(address).unwrap();
+    assert!(waits(&mut server));
+    server.accept(TcpListener::accept);
+    assert_eq!(server.notes.report(&crate::args::Settings::default(), 1.0).connections, 1);
+    let _second = TcpStream::connect(address).unwrap();
+    assert!(waits(&mut server));
+    let ends: [fn(&mut Server); 2] =
+        [|server| server.close(0), |server| server.resume_in_time(u64::MAX)];
+    for end in ends {
+        server.accept(|_| Err(rustix::io::Errno::MFILE.into()));
+        let mut ready = Vec::new();
+        server.poller.look(&mut ready).unwrap();
+        assert!(ready.is_empty(), "a full listener wakes it no more: {ready:?}");
+        server.resume_in_time(0);
+        server.poller.look(&mut ready).unwrap();
+        assert!(ready.is_empty(), "not yet: {ready:?}");
+        end(&mut server);
+        assert!(waits(&mut server), "it is looked at again");
+    }
+    server.accept(TcpListener::accept);
+    let report = server.notes.report(&crate::args::Settings::default(), 1.0);
+    assert_eq!((report.connections, report.unaccepted), (2, 2));
+}
+
 #[test]
 fn a_taken_port_is_refused_with_a_way_out() {
     let running = start("echo", "fixed:0", 1);
