@@ -1,9 +1,10 @@
 """Records of one study in order of time: series of numbers, and their steps.
 
 The unit is a record. A number of a record is the geometric mean over restarts of the service, with
-Student's interval of the logarithms. All series of a history are one family: a change is reported
-once its evidence suffices together with any set of the others (`change_points.adjusted`). After a
-change the series begins anew with the next record.
+Student's interval of the logarithms; a highest load with an open end is no number, and makes a gap.
+All series of a history are one family: a change is reported once its evidence suffices together
+with any set of the others (`change_points.adjusted`). After a change the series begins anew with
+the next record.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sojourn.analysis import borders
 from sojourn.analysis.comparison import (
     CPU,
     MAX_LOAD,
@@ -171,7 +173,7 @@ def _values(service: ServiceFinding, numbers: Sequence[str]) -> Iterator[tuple[s
                     one = Value(value=value, interval=ends, restarts=len(of_restarts))
                     yield load_name(service, point), _CALLED[name], one
     border = most.border if (most := service.section(MaxLoad)) else None
-    if "max" in numbers and border is not None and border.estimate_rps > 0:
+    if "max" in numbers and border is not None and borders.is_closed(border):
         one = Value(value=border.estimate_rps, interval=border.interval_rps, restarts=border.starts)
         yield "", MAX_LOAD, one
 

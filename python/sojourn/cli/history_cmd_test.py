@@ -20,7 +20,7 @@ from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
 from sojourn.host import ci
 from sojourn.report import history as shown
-from sojourn.report import testing
+from sojourn.report import testing, testing_answers
 from sojourn.stats.paired_ratio import Judgement
 
 KNOWN = {"environment": {"name": "vm", "topology": {"model": "x", "allowed": [0, 1]}}}
@@ -228,6 +228,23 @@ def test_a_gap_and_an_endless_number_are_no_fault() -> None:
     (change,) = with_changes([late], 0.05)[0].changes
     assert isinstance(change, Change)
     assert (change.since, change.ratio, change.judgement) == (14, math.inf, Judgement.WORSE)
+
+
+@pytest.mark.parametrize(
+    ("lo", "estimate", "hi"),
+    [(0.0, 9_000.0, 0.0), (0.0, 9_000.0, 9_000.0), (90_000.0, 90_000.0, math.inf)],
+)
+def test_a_highest_load_with_an_open_end_is_a_gap(lo: float, estimate: float, hi: float) -> None:
+    open_ended = testing_answers.max_load(testing_answers.border(estimate, lo, hi))
+    every = [
+        replace(
+            scaled(1, 0),
+            services=(replace(testing.memcached(), sections={"max_load": search}),),
+        )
+        for search in (testing_answers.narrow(), open_ended, testing_answers.narrow())
+    ]
+    (series,) = series_of(every, ["max"])
+    assert [one and one.value for one in series.values] == [36_200.0, None, 36_200.0]
 
 
 def test_studies_that_differ_in_a_number_are_unlike_and_a_seed_is_none() -> None:

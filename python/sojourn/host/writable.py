@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from sojourn.disk import tables
+from sojourn.disk import mounts, tables
 from sojourn.host.tree import Tree
 
 AS_ROOT = "run as root (sudo)"
-ON_HOST = "run on the host itself, or in a container that is started with --privileged"
+#: A privileged container still has a namespace of its own for control groups of version 2.
+ON_HOST = (
+    "run on the host itself, or in a container that is started with --privileged --cgroupns=host"
+)
 #: Where the knobs write.
 GROUPS = "/sys/fs/cgroup"
 PATHS = ("/proc/irq", "/proc/sys", "/sys", "/sys/fs/cgroup", "/sys/fs/resctrl")
@@ -49,14 +52,27 @@ def refusal(tree: Tree, path: str) -> Refusal | None:
 
 def read_only(tree: Tree, path: str) -> str:
     """The mount that keeps `path` from being written; "" if it is none."""
-    best, is_closed = "", False
-    for mount in tables.mounts(tree.text("/proc/self/mountinfo")):
-        at = mount.point
-        if _is_below(path, at) and len(at) >= len(best):  # of equals the last hides others
-            best, is_closed = at, "ro" in mount.options or "ro" in mount.whole
-    if is_closed:
-        return best
-    return _asked(tree, path, best)
+    mount = mounts.innermost(tables.mounts(tree.text("/proc/self/mountinfo")), path)
+    if mount is not None and "ro" in mount.options | mount.whole:
+        return mount.point
+    return _asked(tree, path, mount.point if mount else "")
+
+
+def occupied(tree: Tree, group: str) -> Refusal | None:
+    """What keeps a control group of version 2 from having limited ones below; None: nothing does.
+
+    Only the root of all may hold processes beside them. What a container has as its root is none:
+    the kernel has a file `cgroup.type` there.
+    """
+    if not tree.exists(f"{group}/cgroup.type") or not tree.text(f"{group}/cgroup.procs"):
+        return None
+    inner = f"{group}/init"
+    return Refusal(
+        f"a control group that can hand controllers on ({group} holds processes itself)",
+        f"first move these into a group below it: mkdir {inner}; "
+        f"xargs -rn1 <{group}/cgroup.procs >{inner}/cgroup.procs; "
+        "or start the container with --cgroupns=host",
+    )
 
 
 def closed(tree: Tree) -> tuple[str, ...]:
@@ -85,7 +101,3 @@ def _asked(tree: Tree, path: str, mount: str) -> str:
     except OSError:
         return ""
     return (mount or path) if flags & os.ST_RDONLY else ""
-
-
-def _is_below(path: str, mount: str) -> bool:
-    return mount in {"/", path} or path.startswith(f"{mount.rstrip('/')}/")

@@ -2,9 +2,11 @@
 
     "governor:performance"    "epp:balance_performance"    "turbo:off"    "max:2.4GHz"    "min:1GHz"
 
-joined by "+". It is felt by a burner on one CPU, whose frequency must be within what is asked: at
-or above 90 % of the bound with the governor performance, not above the nominal frequency without
-turbo. A governor that follows load, and an energy preference, only read back.
+joined by "+". It is felt by a burner on one CPU, whose frequency must be within what is asked: not
+above the nominal frequency without turbo. With the governor performance it must not be below the
+nominal one, and holds from 90 % of the bound on. What lies between only reads back: the bound may
+be what one busy core reaches, and all together less. A governor that follows load, and an energy
+preference, only read back.
 """
 
 from __future__ import annotations
@@ -51,16 +53,19 @@ class Frequency(Machine):
         return _files(self._on.tree, level)
 
     def effect(self) -> Felt:
-        """Let a CPU burn, and look at its frequency."""
+        """Let a CPU burn that the lab may run on, and look at its frequency."""
         tree = self._on.tree
-        folder = next(iter(_folders(tree)))
+        folders = {int(at.split("/")[-2].removeprefix("cpu")): at for at in _folders(tree)}
         if not tree.is_live:
-            return judge(parts(self._level), _facts(tree, folder))
-        cpu = int(folder.split("/")[-2].removeprefix("cpu"))
+            return judge(parts(self._level), _facts(tree, next(iter(folders.values()))))
+        usable = os.sched_getaffinity(0)
+        cpu = next((one for one in folders if one in usable), None)
+        if cpu is None:
+            return only_read("the lab may run on none of these CPUs")
         with Probe(BURN, 1, BURN_S) as probe:
-            probe.on({cpu} & os.sched_getaffinity(0) or os.sched_getaffinity(0)).go()
+            probe.on({cpu}).go()
             probe.hear(BURN_S / 2)
-            return judge(parts(self._level), _facts(tree, folder))
+            return judge(parts(self._level), _facts(tree, folders[cpu]))
 
 
 def judge(asked: Mapping[str, str], facts: Mapping[str, int]) -> Felt:
@@ -68,25 +73,35 @@ def judge(asked: Mapping[str, str], facts: Mapping[str, int]) -> Felt:
 
     Args:
         asked: the level's parts.
-        facts: kHz: "now", "most" (its upper bound), "nominal"; what is not told is not there.
+        facts: kHz: "now", "most" (its upper bound), "nominal"; what is not known is not there.
     """
     now = facts.get("now")
-    bounds = {
-        "above": [_khz(asked[MAX])] if MAX in asked else [],
-        "below": [_khz(asked[MIN])] if MIN in asked else [],
-    }
+    above = [_khz(asked[MAX])] if MAX in asked else []
+    below = [_khz(asked[MIN])] if MIN in asked else []
     if asked.get(TURBO) == "off" and "nominal" in facts:
-        bounds["above"].append(facts["nominal"])
-    if asked.get(GOVERNOR) == "performance" and "most" in facts:
-        bounds["below"].append(int(NEARLY * facts["most"]))
-    if now is None or not (bounds["above"] or bounds["below"]):
+        above.append(facts["nominal"])
+    sure, hoped = _performing(asked, facts)
+    below += sure
+    if now is None or not (above or below or hoped):
         return only_read("its effect does not show in a frequency")
     text = f"a burning CPU ran at {now / 1e6:.2f} GHz"
-    if any(now > most * SLACK for most in bounds["above"]):
+    if any(now > most * SLACK for most in above) or any(now < least / SLACK for least in below):
         return no_effect(text)
-    if any(now < least / SLACK for least in bounds["below"]):
-        return no_effect(text)
+    if any(now < least / SLACK for least in hoped):
+        return only_read(f"{text}, which may be the most that its cores reach together")
     return Felt(holds=True, why=text)
+
+
+def _performing(asked: Mapping[str, str], facts: Mapping[str, int]) -> tuple[list[int], list[int]]:
+    """What a CPU must reach, and what one alone may reach, with the governor performance: kHz."""
+    most, nominal = facts.get("most"), facts.get("nominal")
+    if asked.get(GOVERNOR) != "performance" or most is None:
+        return [], []
+    if nominal is None:
+        return [], [int(NEARLY * most)]
+    if asked.get(TURBO) == "off":
+        most = min(most, nominal)
+    return [int(NEARLY * min(most, nominal))], [int(NEARLY * most)]
 
 
 def parts(level: str) -> dict[str, str]:
@@ -109,6 +124,8 @@ def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
 def _facts(tree: Tree, folder: str) -> dict[str, int]:
     names = {"now": "scaling_cur_freq", "most": "scaling_max_freq", "nominal": "base_frequency"}
     results = {name: tree.number(f"{folder}/{file}") for name, file in names.items()}
+    mhz = tree.number(f"{folder.removesuffix('/cpufreq')}/acpi_cppc/nominal_freq")
+    results["nominal"] = results["nominal"] or (mhz or 0) * 1000 or None  # AMD, Arm
     return {name: khz for name, khz in results.items() if khz is not None}
 
 

@@ -36,9 +36,7 @@ from sojourn.places.ledger import Undone
 PREFIX = "sojourn-"  # `restore` removes no group without it
 ENTRY = "cgroup"  # kind of the book's entry
 HANDED = "handed"  # in such an entry, and what a service's knobs share: a controller, and where
-PASSES_MAX = (
-    20  # a server that starts processes faster than they are moved is not finished starting
-)
+PASSES_MAX = 20  # who starts processes faster than they are moved is not finished starting
 GONE_S_MAX = 5.0
 
 
@@ -127,7 +125,8 @@ def lacking(asked: Asked, controller: str) -> Lack | None:
     below = _below(tree, hierarchy, own)
     no = writable.refusal(tree, below if tree.exists(below) else hierarchy.mount)
     if no is None:
-        return None
+        full = writable.occupied(tree, below)
+        return Lack(missing=full.missing, fix=full.fix) if full else None
     delegated = "" if no.fix != AS_ROOT else ", or systemd-run --user --scope -p Delegate=yes"
     return Lack(
         missing=f"the right to make control groups: {no.missing}", fix=f"{no.fix}{delegated}"

@@ -13,7 +13,7 @@ import pytest
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import KINDS, Asked, Turned, groups
-from sojourn.knobs.testing import FakeV2, MemoryBook
+from sojourn.knobs.testing import MOUNT, FakeV2, MemoryBook, put
 from sojourn.places import proc
 
 FORKING = """
@@ -163,6 +163,27 @@ def test_fake_v2_a_parent_that_hands_it_on_already_is_where_the_group_is_made(fa
     assert group.folder.startswith("/sys/fs/cgroup/user.slice/sojourn-")
     groups.leave(on, group, "one")
     assert kernel.snapshot() == before
+
+
+@pytest.mark.parametrize("controller", ["cpu", "memory"])
+def test_fake_v2_a_container_with_processes_in_its_root_group_is_a_lack(
+    tmp_path: Path, controller: str
+) -> None:
+    """Only the machine's own root, which has no `cgroup.type`, may hold some beside groups."""
+    kernel = FakeV2(tmp_path, [os.getpid()])
+    asked = Asked(level="", tree=kernel.tree)
+    put(tmp_path, f"{MOUNT}/cgroup.procs", str(os.getpid()))
+    assert groups.lacking(asked, controller) is None
+    put(tmp_path, f"{MOUNT}/cgroup.type", "domain")
+    lack = groups.lacking(asked, controller)
+    assert lack is not None
+    assert "holds processes itself" in lack.missing
+    assert f"mkdir {MOUNT}/init" in lack.fix
+    assert f">{MOUNT}/init/cgroup.procs" in lack.fix
+    assert "--cgroupns=host" in lack.fix
+    kernel.mkdir(kernel.tree, f"{MOUNT}/init")
+    kernel.write(kernel.tree, f"{MOUNT}/init/cgroup.procs", str(os.getpid()))
+    assert groups.lacking(asked, controller) is None
 
 
 def test_fake_v2_after_a_crash_everything_is_as_it_was(fake: Fake, book: MemoryBook) -> None:

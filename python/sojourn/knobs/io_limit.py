@@ -4,10 +4,11 @@
     "read:10MB/s+write:5MB/s"     each its own; what is not named is not limited
     "none"
 
-By bytes a second of the whole disk: the kernel limits disks, not partitions. Version 1 limits only
-what a task reads and writes itself: pages that it dirties are written by the kernel later, and are
-not held up. Version 2 limits those too, where the file system says whose they are (ext4, btrfs,
-xfs).
+By bytes a second of the whole disk: the kernel limits disks, not partitions. A file system in
+memory is on none, and one that numbers its devices itself (btrfs, zfs, overlay) names none. Version
+1 limits only what a task reads and writes itself: pages that it dirties are written by the kernel
+later, and are not held up. Version 2 limits those too, where the file system says whose they are
+(ext4, btrfs, xfs).
 
 It is felt by a probe in the same group that reads or writes past the page cache, and by the same
 probe outside, which must be faster: else it is the disk that is slow.
@@ -28,6 +29,7 @@ from sojourn.knobs.groups import Group
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
 from sojourn.knobs.probe import DISK, Probe
+from sojourn.places import temporary, users
 
 NAME = "io_limit"
 READ, WRITE = "read", "write"
@@ -72,13 +74,15 @@ class IoLimit(Limit):
         return limits_of(group, self._disk())
 
     def files(self, value: Mapping[str, int], group: Group) -> Sequence[tuple[str, str]]:
-        """Both directions, so that an earlier level leaves nothing."""
-        return files_of(group, self._disk(), value)
+        """Both directions, so that an earlier level leaves nothing; none where there is no disk."""
+        disk = self._disk()
+        return files_of(group, disk, value) if disk else ()
 
     def refused(self, value: Mapping[str, int], group: Group) -> str:
-        """Refuse where the working folder is on no disk."""
-        del value, group
-        return "" if self._disk() else f"{self._on.work} is on no disk that could be limited"
+        """Refuse a limit where the working folder is on no disk."""
+        del group
+        is_free = not value or self._disk()
+        return "" if is_free else f"{self._on.work} is on no disk that could be limited"
 
     def _disk(self) -> str:
         return disk_of(self._on.tree, self._on.work.stat().st_dev)
@@ -176,8 +180,25 @@ def _bps(rate: str) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """The controller, by either name."""
-    return groups.lacking(asked, controller(asked.tree))
+    """The controller, by either name, and a disk for the working folder."""
+    if lack := groups.lacking(asked, controller(asked.tree)):
+        return lack
+    work = asked.work or temporary.base(users.server_user())
+    return None if work is None or asked.level == NONE else off_disk(asked.tree, work)
+
+
+def off_disk(tree: Tree, work: Path) -> Lack | None:
+    """That a working folder is on no disk that could be limited; None: it is on one.
+
+    A fake is asked for the disk only if it has some.
+    """
+    kind = temporary.kind(work, tree.text("/proc/self/mountinfo") or "")
+    is_memory = kind in temporary.MEMORY
+    has_disks = tree.is_live or tree.exists("/sys/dev/block")
+    if not is_memory and (not has_disks or disk_of(tree, work.stat().st_dev)):
+        return None
+    why = f"{kind} is memory" if is_memory else f"{kind or 'its file system'} names none"
+    return Lack(missing=f"a disk below the working folder in {work} ({why})", fix=temporary.ON_DISK)
 
 
 KIND = KnobKind(

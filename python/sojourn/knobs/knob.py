@@ -46,11 +46,13 @@ class Asked:
         level: of the knob.
         place: of the service, by name.
         tree: the machine, or a fake of it.
+        work: the service's working folder; None: it is made where temporary files lie.
     """
 
     level: str
     place: str = "local"
     tree: Tree = field(default_factory=Tree)
+    work: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

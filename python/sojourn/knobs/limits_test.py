@@ -7,8 +7,11 @@ reads back lies, it is caught.
 from __future__ import annotations
 
 import contextlib
+import mmap
+import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,7 +38,8 @@ from sojourn.knobs import (
 )
 from sojourn.knobs.groups_test import FORKING, alive
 from sojourn.knobs.limit import Limit, no_effect
-from sojourn.knobs.testing import MemoryBook, put
+from sojourn.knobs.testing import FakeV2, MemoryBook, put
+from sojourn.places import users
 
 MB = 1_000_000
 Make = Callable[[str, str], Limit]
@@ -71,7 +75,7 @@ def make(
     made: list[Limit] = []
 
     def build(name: str, level: str) -> Limit:
-        if lack := KINDS[name].lacks(Asked(level=level)):
+        if lack := KINDS[name].lacks(Asked(level=level, work=work)):
             pytest.skip(lack.missing)
         knob = KINDS[name].build(on)
         assert isinstance(knob, Limit)
@@ -168,6 +172,16 @@ def test_memory_below_what_the_service_holds_is_refused(make: Make) -> None:
     knob = make("memory_limit", "64MiB")
     with pytest.raises(HostFault, match="already"):
         knob.apply("4KiB")
+
+
+def test_memory_is_counted_in_pages_of_this_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "/proc/7/statm", "100 10 0 0 0 0 0")
+    monkeypatch.setattr(mmap, "PAGESIZE", 1 << 16)
+    assert memory_limit.rss_bytes(Tree(tmp_path), 7) == 10 << 16
+    knob = memory_limit.MemoryLimit(Turned(label="web", leader=1, book=MemoryBook()))
+    assert knob.value("100KiB") == 1 << 16
 
 
 @pytest.mark.parametrize("limit", [64 << 20, 1700 << 20, 8 << 30])
@@ -286,6 +300,42 @@ def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
     assert io_limit.disk_of(tree, 254 << 8 | 1) == "254:0"
     assert io_limit.disk_of(tree, 254 << 8) == "254:0"
     assert io_limit.disk_of(tree, 7 << 8) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("tmpfs", "tmpfs is memory"), ("btrfs", "btrfs names none"), ("ext4", "")],
+)
+def test_a_working_folder_on_no_disk_is_a_lack(
+    kind: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, work = FakeV2(tmp_path / "machine", [os.getpid()]), tmp_path / "work"
+    work.mkdir()
+    groups_at = kernel.tree.text("/proc/self/mountinfo")
+    mount = f"40 1 0:40 / {work.resolve()} rw - {kind} x rw"
+    put(kernel.root, "/proc/self/mountinfo", f"{groups_at}\n{mount}")
+    device = work.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    put(kernel.root, f"/sys/dev/block/{number if kind == 'ext4' else '9:9'}/dev", number)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(work))
+    monkeypatch.setattr(users, "server_user", lambda: None)
+    for asked in (
+        Asked(level="10MB/s", tree=kernel.tree),
+        Asked(level="10MB/s", tree=kernel.tree, work=work),
+    ):
+        lack = io_limit.lacks(asked)
+        assert (lack is not None) is bool(why)
+        assert lack is None or (why in lack.missing and "TMPDIR=/var/tmp" in lack.fix)
+    assert io_limit.lacks(Asked(level="none", tree=kernel.tree, work=work)) is None
+
+
+def test_without_a_limit_no_disk_is_needed(tmp_path: Path) -> None:
+    tree, group = Tree(tmp_path), SimpleNamespace(version=2)
+    on = Turned(label="web", leader=1, book=MemoryBook(), tree=tree, work=tmp_path)
+    knob: Any = io_limit.IoLimit(on)
+    assert knob.refused({}, group) == ""
+    assert knob.files({}, group) == ()
+    assert "on no disk" in knob.refused({"read": MB}, group)
 
 
 def test_a_probe_reports_what_has_no_effect() -> None:

@@ -4,17 +4,21 @@
     "none"    all of them: the service is in no group
     "0xf0"    these, as a mask; with holes only where the CPU takes them (info/L3/sparse_masks)
 
-Intel takes contiguous masks only, with `min_cbm_bits` at least. A service keeps what it has in
+Intel takes contiguous masks only, with `min_cbm_bits` at least. If resctrl is mounted with `cdp`,
+code and data have a mask each (L3CODE, L3DATA); both get the level. A service keeps what it has in
 other ways until others push it out. It is measured by what the kernel counts as occupied
 (`llc_occupancy`) while a probe in the group reads more than its ways hold; a CPU that does not
-count it is only read back.
+count it is only read back. A socket, or a part of one (AMD), has a cache of its own: a domain. The
+probe fills that of one CPU, so no other counts.
 """
 
 from __future__ import annotations
 
+import os
+
 from sojourn import units
 from sojourn.host.capacity import CPU_DIR
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import resctrl
 from sojourn.knobs.groups import write
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
@@ -24,7 +28,8 @@ from sojourn.knobs.probe import STREAM, Probe
 from sojourn.knobs.resctrl import MOUNT, Resource
 
 NAME = "llc_ways"
-INFO = f"{MOUNT}/info/L3"
+WHOLE, CODE, DATA = "L3", "L3CODE", "L3DATA"
+OCCUPIED = "llc_occupancy"
 STREAM_S = 0.5
 PROBE_BYTES_MAX = 256 << 20
 SLACK = 1.15  # occupancy is counted in steps, and lags
@@ -35,7 +40,7 @@ class LlcWays(Resource):
     """The cache ways of one service."""
 
     name = NAME
-    resources = ("L3", "L3CODE", "L3DATA")
+    resources = (WHOLE, CODE, DATA)
 
     def text(self, level: str) -> str:
         """The mask, hexadecimal; ValueError if this CPU does not take it."""
@@ -45,18 +50,19 @@ class LlcWays(Resource):
         """Let a probe read more than the ways hold, and see how much it occupies."""
         tree = self._on.tree
         ways = mask(tree, self._level).bit_count() / whole(tree).bit_count()
-        size = cache_bytes(tree)
-        if resctrl.counted(tree, folder, "llc_occupancy") is None or not size:
+        cpu, domain = probed(tree)
+        if domain is None or resctrl.counted(tree, folder, OCCUPIED, domain) is None:
             return only_read("this CPU does not count what is occupied")
+        size = cache_bytes(tree, cpu)
         share = round(ways * size)
         footprint = min(2 * size, PROBE_BYTES_MAX)
         if ways == 1 or footprint < 1.5 * share:
             return only_read("these are more ways than a probe could overflow")
         with Probe(STREAM, footprint // 2, STREAM_S) as probe:
             write(tree, f"{folder}/tasks", f"{probe.pid}\n")
-            probe.go()
+            probe.on({cpu}).go()
             probe.hear(STREAM_S * 0.8)
-            return judge(share, resctrl.counted(tree, folder, "llc_occupancy") or 0)
+            return judge(share, resctrl.counted(tree, folder, OCCUPIED, domain) or 0)
 
 
 def judge(share: int, occupied: int) -> Felt:
@@ -74,9 +80,15 @@ def judge(share: int, occupied: int) -> Felt:
     return Felt(holds=True, why=text) if occupied > FILLED * share else only_read(f"only {text}")
 
 
+def resource(tree: Tree) -> str:
+    """What `info` calls the cache here: "L3", or "L3CODE" where code and data have a mask each."""
+    is_split = tree.exists(f"{MOUNT}/info/{CODE}") and not tree.exists(f"{MOUNT}/info/{WHOLE}")
+    return CODE if is_split else WHOLE
+
+
 def whole(tree: Tree) -> int:
     """All ways, as a mask."""
-    return int(tree.text(f"{INFO}/cbm_mask") or "0", 16)
+    return int(tree.text(_info(tree, "cbm_mask")) or "0", 16)
 
 
 def mask(tree: Tree, level: str) -> int:
@@ -85,7 +97,7 @@ def mask(tree: Tree, level: str) -> int:
     Raises:
         ValueError: this CPU does not take it.
     """
-    every, least = whole(tree), tree.number(f"{INFO}/min_cbm_bits") or 1
+    every, least = whole(tree), tree.number(_info(tree, "min_cbm_bits")) or 1
     bits = int(level, 16) if level.startswith("0x") else (1 << int(level)) - 1
     if not bits or bits & ~every:
         raise ValueError(f"the cache has {every.bit_count()} ways: {every:#x}")
@@ -103,23 +115,44 @@ def _is_contiguous(bits: int) -> bool:
 
 def _takes_holes(tree: Tree) -> bool:
     """Since Linux 6.7 the kernel says; before, AMD took them and Intel did not."""
-    text = tree.number(f"{INFO}/sparse_masks")
+    text = tree.number(_info(tree, "sparse_masks"))
     vendor = tree.table("/proc/cpuinfo").get("vendor_id", "")
     return text == 1 if text is not None else vendor == "AuthenticAMD"
 
 
-def cache_bytes(tree: Tree) -> int:
-    """Size of all last-level caches, bytes."""
-    domains = len(resctrl.schemata(tree, MOUNT).get("L3", {"0": ""}))
-    size = (tree.text(f"{CPU_DIR}/cpu0/cache/index3/size") or "0K").removesuffix("K")
-    return int(size) * 1024 * domains
+def _info(tree: Tree, file: str) -> str:
+    return f"{MOUNT}/info/{resource(tree)}/{file}"
+
+
+def probed(tree: Tree) -> tuple[int, int | None]:
+    """A CPU that the lab may run on, and the domain that it fills; None: that is not known."""
+    usable = sorted(os.sched_getaffinity(0))
+    cpu = next((one for one in usable if cache_bytes(tree, one)), None)
+    if cpu is None:
+        return usable[0], None
+    domain = tree.number(f"{_cache(cpu)}/id")
+    lines = resctrl.schemata(tree, MOUNT)
+    every = next((lines[name] for name in LlcWays.resources if name in lines), {})
+    if domain is None and len(every) == 1:  # there is but one cache
+        domain = as_int(next(iter(every)))
+    return cpu, domain
+
+
+def cache_bytes(tree: Tree, cpu: int) -> int:
+    """Size of the last-level cache that a CPU fills, bytes; 0: not known."""
+    size = as_int((tree.text(f"{_cache(cpu)}/size") or "").removesuffix("K"))
+    return (size or 0) * 1024
+
+
+def _cache(cpu: int) -> str:
+    return f"{CPU_DIR}/cpu{cpu}/cache/index3"
 
 
 def lacks(asked: Asked) -> Lack | None:
     """Control of the cache, and a mask that the CPU takes."""
     if asked.level == NONE:
         return None
-    if lack := resctrl.lacking(asked, "L3"):
+    if lack := resctrl.lacking(asked, resource(asked.tree)):
         return lack
     try:
         mask(asked.tree, asked.level)

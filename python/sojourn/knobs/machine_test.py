@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -298,13 +298,84 @@ def test_a_file_that_cannot_be_written_refuses_the_level(build: Build, tmp_path:
         (frequency.judge({"max": "2.4GHz"}, {"now": 3_800_000}), "violated"),
         (frequency.judge({"min": "3GHz"}, {"now": 800_000}), "violated"),
         (frequency.judge({"turbo": "off"}, {"now": 3_800_000, "nominal": 2_400_000}), "violated"),
-        (frequency.judge({"governor": "performance"}, {"now": 1_000, "most": 2_000}), "violated"),
+        (frequency.judge({"governor": "performance"}, {"now": 1_000, "most": 2_000}), "unknown"),
         (frequency.judge({"governor": "performance"}, {"now": 2, "most": 2}), "holds"),
         (frequency.judge({"epp": "power"}, {"now": 2, "most": 2}), "unknown"),
     ],
 )
 def test_an_effect_is_judged_both_ways(effect: Any, verdict: str) -> None:
     assert effect.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("level", "now", "most", "verdict"),
+    [
+        ("governor:performance", 2_800_000, 3_600_000, "unknown"),  # what all cores reach together
+        ("governor:performance", 3_500_000, 3_600_000, "holds"),
+        ("governor:performance", 1_200_000, 3_600_000, "violated"),
+        ("governor:performance", 1_500_000, 1_500_000, "holds"),  # bounded below the nominal one
+        ("governor:performance+turbo:off", 2_200_000, 3_600_000, "holds"),
+        ("governor:performance+turbo:off", 2_800_000, 3_600_000, "violated"),
+    ],
+)
+def test_a_cpu_must_reach_its_nominal_frequency_and_may_reach_its_highest(
+    level: str, now: int, most: int, verdict: str
+) -> None:
+    facts = {"now": now, "most": most, "nominal": 2_200_000}
+    assert frequency.judge(frequency.parts(level), facts).verdict == verdict
+
+
+def test_a_nominal_frequency_is_looked_for_in_two_places(build: Build, tmp_path: Path) -> None:
+    build("frequency")
+    tree, at = Tree(tmp_path), f"{CPU}/cpu0/cpufreq"
+    assert frequency._facts(tree, at)["nominal"] == 2_400_000
+    (tmp_path / at.lstrip("/") / "base_frequency").unlink()
+    assert "nominal" not in frequency._facts(tree, at)
+    put(tmp_path, f"{CPU}/cpu0/acpi_cppc/nominal_freq", "2450")  # MHz
+    assert frequency._facts(tree, at)["nominal"] == 2_450_000
+
+
+@pytest.mark.parametrize(
+    ("usable", "on", "verdict"), [({2, 3}, [{2}], "holds"), ({9}, [], "unknown")]
+)
+def test_the_frequency_that_is_read_is_that_of_the_cpu_that_burns(  # noqa: PLR0917  # its cases
+    build: Build,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    usable: set[int],
+    on: list[set[int]],
+    verdict: str,
+) -> None:
+    burnt: list[set[int]] = []
+
+    class Burning:
+        def __init__(self, *_: object) -> None:
+            """Nothing runs."""
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Nothing ran."""
+
+        def on(self, cpus: set[int]) -> Self:
+            burnt.append(cpus)
+            return self
+
+        def go(self) -> Self:
+            return self
+
+        def hear(self, _: float) -> dict[str, float]:
+            return {}
+
+    knob: Any = build("frequency")
+    knob.apply("governor:performance")
+    put(tmp_path, f"{CPU}/cpu0/cpufreq/scaling_cur_freq", "800000")  # it is idle
+    monkeypatch.setattr(frequency, "Probe", Burning)
+    monkeypatch.setattr(Tree, "is_live", property(lambda _: True))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: usable)
+    assert knob.effect().verdict == verdict
+    assert burnt == on
 
 
 def test_on_a_fake_cores_with_one_thread_online_are_distinguished_from_those_with_two(

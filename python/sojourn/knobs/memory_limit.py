@@ -11,6 +11,7 @@ first, so that the service is not; a limit below what the service holds already 
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 
 from sojourn import units
@@ -26,7 +27,6 @@ from sojourn.places import proc
 
 NAME = "memory_limit"
 CONTROLLER = "memory"
-PAGE = 4096
 MORE_BYTES = 32 << 20  # that the probe wants beyond what is left, at least
 PROBE_BYTES_MAX = 1 << 30  # a probe that would have to touch more takes longer than a second
 SLACK = 1.02
@@ -40,7 +40,8 @@ class MemoryLimit(Limit):
 
     def value(self, level: str) -> int | None:
         """Bytes, in whole pages as the kernel counts; None: no limit."""
-        return None if level == NONE else units.parse_bytes(level) // PAGE * PAGE
+        page = mmap.PAGESIZE  # 64 KiB on some kernels for Arm and POWER
+        return None if level == NONE else units.parse_bytes(level) // page * page
 
     def level(self, value: int | None) -> str:
         """Bytes as text, with their unit."""
@@ -114,7 +115,7 @@ def more_bytes(value: int) -> int:
 def rss_bytes(tree: Tree, pid: int) -> int:
     """Memory of a process that is resident; 0: it is gone."""
     words = (tree.text(f"/proc/{pid}/statm") or "0 0").split()
-    return int(words[1]) * PAGE
+    return int(words[1]) * mmap.PAGESIZE
 
 
 def used_bytes(group: Group) -> int:

@@ -147,10 +147,18 @@ def schemata(tree: Tree, folder: str) -> dict[str, dict[str, str]]:
     return results
 
 
-def counted(tree: Tree, folder: str, what: str) -> int | None:
-    """A counter of a group's `mon_data`, summed over domains; None: the CPU has none."""
+def counted(tree: Tree, folder: str, what: str, domain: int | None = None) -> int | None:
+    """A counter of a group's `mon_data`; None: the CPU has none.
+
+    Args:
+        tree: of the machine.
+        folder: of the group.
+        what: file of the counter.
+        domain: of L3, as `schemata` numbers it; None: the sum over all.
+    """
     base = f"{folder}/mon_data"
-    numbers = [as_int(tree.text(f"{base}/{domain}/{what}")) for domain in tree.names(base)]
+    every = tree.names(base) if domain is None else (f"mon_L3_{domain:02}",)
+    numbers = [as_int(tree.text(f"{base}/{name}/{what}")) for name in every]
     known = [value for value in numbers if value is not None]
     return sum(known) if known else None
 

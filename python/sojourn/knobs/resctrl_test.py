@@ -23,6 +23,12 @@ from sojourn.knobs.testing import MemoryBook, put
 from sojourn.places import proc
 
 MB, GB = 1 << 20, 1_000_000_000
+CACHE = "/sys/devices/system/cpu/cpu{}/cache/index3"
+CACHES = {  # of each CPU that a probe may run on, in the first domain
+    f"{CACHE.format(cpu)}/{name}": text
+    for cpu in os.sched_getaffinity(0)
+    for name, text in (("size", "16896K"), ("id", "0"))
+}
 INTEL = {
     f"{MOUNT}/info/L3/cbm_mask": "7ff",
     f"{MOUNT}/info/L3/min_cbm_bits": "1",
@@ -30,7 +36,16 @@ INTEL = {
     f"{MOUNT}/info/MB/bandwidth_gran": "10",
     f"{MOUNT}/schemata": "L3:0=7ff;1=7ff\n    MB:0=100;1=100",
     "/proc/cpuinfo": "vendor_id\t: GenuineIntel",
-    "/sys/devices/system/cpu/cpu0/cache/index3/size": "16896K",
+    **CACHES,
+}
+CDP = {  # mounted with -o cdp: a mask for code and one for data
+    **{path: text for path, text in INTEL.items() if "/info/L3/" not in path},
+    **{
+        f"{MOUNT}/info/{kind}/{name}": text
+        for kind in ("L3CODE", "L3DATA")
+        for name, text in (("cbm_mask", "7ff"), ("min_cbm_bits", "1"))
+    },
+    f"{MOUNT}/schemata": "L3DATA:0=7ff;1=7ff\nL3CODE:0=7ff;1=7ff\nMB:0=100;1=100",
 }
 AMD = {
     **INTEL,
@@ -47,7 +62,7 @@ ARM = {  # MPAM: no vendor in /proc/cpuinfo, finer steps, holes where it says so
     f"{MOUNT}/schemata": "L3:0=ffff\nMB:0=100",
     "/proc/cpuinfo": "CPU implementer\t: 0x41",
 }
-VENDORS = {"intel": INTEL, "amd": AMD, "arm": ARM}
+VENDORS = {"intel": INTEL, "amd": AMD, "arm": ARM, "cdp": CDP}
 
 
 class Kernel:
@@ -127,6 +142,8 @@ def line(kernel: Kernel, name: str) -> dict[str, str]:
     [
         ("intel", "llc_ways", "4", "L3", "f"),
         ("intel", "llc_ways", "0xf0", "L3", "f0"),
+        ("cdp", "llc_ways", "4", "L3CODE", "f"),
+        ("cdp", "llc_ways", "4", "L3DATA", "f"),
         ("amd", "llc_ways", "0xf0f", "L3", "f0f"),
         ("arm", "llc_ways", "0xf0f", "L3", "f0f"),
         ("intel", "memory_bandwidth", "50%", "MB", "50"),
@@ -161,6 +178,7 @@ def test_a_line_is_written_for_every_domain_and_all_is_as_before(  # noqa: PLR09
         ("intel", "llc_ways", "12", "11 ways"),
         ("intel", "llc_ways", "0x505", "no mask with holes"),
         ("intel", "llc_ways", "0", "11 ways"),
+        ("cdp", "llc_ways", "12", "11 ways"),
         ("intel", "memory_bandwidth", "55%", "steps of 10%"),
         ("intel", "memory_bandwidth", "5%", "10% to 100%"),
         ("intel", "memory_bandwidth", "8GB/s", "in percent"),
@@ -225,21 +243,51 @@ def test_after_a_crash_the_group_is_removed(fake: Make, book: MemoryBook) -> Non
     assert resctrl.undo({**facts, "folder": f"{MOUNT}/info"}) is None
 
 
-def knob_with(fake: Make, occupied: int) -> Knob:
-    kernel, on = fake("intel")
+def knob_with(
+    fake: Make, occupied: int, level: str = "1", *, elsewhere: int = 0, vendor: str = "intel"
+) -> Knob:
+    """A knob with a group that holds so many bytes of the cache that a probe fills, and beside."""
+    kernel, on = fake(vendor)
     knob = KINDS["llc_ways"].build(on)
-    knob.apply("1")
+    knob.apply(level)
     (name,) = [n for n in kernel.tree.names(MOUNT) if n.startswith("sojourn-")]
-    put(kernel.root, f"{MOUNT}/{name}/mon_data/mon_L3_00/llc_occupancy", str(occupied))
+    for domain, size in enumerate((occupied, elsewhere)):
+        at = f"{MOUNT}/{name}/mon_data/mon_L3_0{domain}"
+        put(kernel.root, f"{at}/llc_occupancy", str(size))
     return knob
 
 
+@pytest.mark.parametrize("vendor", ["intel", "cdp"])
 @pytest.mark.parametrize(
-    ("occupied", "verdict"), [(2 * MB, "holds"), (16 * MB, "violated"), (0, "unknown")]
+    ("occupied", "verdict"), [(MB, "holds"), (16 * MB, "violated"), (0, "unknown")]
 )
-def test_ways_are_measured_by_what_is_occupied(fake: Make, occupied: int, verdict: str) -> None:
-    knob = knob_with(fake, occupied)  # one of 11 ways of two caches of 16.5 MiB: 3 MiB
+def test_ways_are_measured_by_what_is_occupied(
+    fake: Make, occupied: int, verdict: str, vendor: str
+) -> None:
+    knob = knob_with(fake, occupied, vendor=vendor)  # one of 11 ways of 16.5 MiB: 1.5 MiB
     assert knob.verify().verdict == verdict, knob.verify().why
+
+
+@pytest.mark.parametrize(
+    ("occupied", "elsewhere", "verdict"), [(16, 0, "violated"), (12, 16, "holds")]
+)
+def test_only_the_cache_that_a_probe_fills_is_counted(
+    fake: Make, occupied: int, elsewhere: int, verdict: str
+) -> None:
+    """8 of 11 ways are 12 MiB of each of two caches of 16.5 MiB."""
+    knob = knob_with(fake, occupied * MB, "8", elsewhere=elsewhere * MB)
+    assert knob.verify().verdict == verdict, knob.verify().why
+
+
+def test_the_domain_of_a_cpu_is_the_one_that_its_cache_names(fake: Make) -> None:
+    kernel, _ = fake("intel")
+    cpu, domain = llc_ways.probed(kernel.tree)
+    assert cpu in os.sched_getaffinity(0)
+    assert domain == 0
+    put(kernel.root, f"{CACHE.format(cpu)}/id", "1")
+    assert llc_ways.probed(kernel.tree) == (cpu, 1)
+    kernel.tree.path(f"{CACHE.format(cpu)}/id").unlink()
+    assert llc_ways.probed(kernel.tree) == (cpu, None), "two domains, and none is named"
 
 
 def test_a_line_that_was_changed_since_and_a_thread_that_left_are_seen(fake: Make) -> None:

@@ -8,6 +8,7 @@ and writes itself, past the page cache. `frozen` is cgroup.freeze, or freezer.st
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable
 
@@ -20,7 +21,6 @@ from sojourn.knobs.groups import Group
 MEMORY: Knob = "memory"
 IO: Knob = "io"
 FROZEN: Knob = "frozen"
-PAGE = 4096
 HIGH, FREEZE, STATE = "memory.high", "cgroup.freeze", "freezer.state"
 COUNTED = "blkio.throttle.io_service_bytes"
 #: How a file is read back; any other one is a text.
@@ -77,9 +77,9 @@ def steps(knob: Knob, group: Group, disk: str, level: Level) -> list[tuple[str, 
         if group.version == 1:
             return [(f"{at}/{STATE}", settings.FROZEN if level else settings.THAWED)]
         return [(f"{at}/{FREEZE}", "1" if level else "0")]
-    number = None if level is None else max(PAGE, int(level))
+    number = None if level is None else max(mmap.PAGESIZE, int(level))
     if knob == MEMORY:
-        return [(f"{at}/{HIGH}", "max" if number is None else str(number // PAGE * PAGE))]
+        return [(f"{at}/{HIGH}", "max" if number is None else str(_in_pages(number)))]
     ways = {} if number is None else dict.fromkeys(io_limit.FILES, number)
     return [(f"{at}/{name}", text) for name, text in io_limit.files_of(group, disk, ways)]
 
@@ -89,8 +89,13 @@ def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
     now = read(knob, group, disk)
     if knob == FROZEN or level is None or now is None:
         return now == level
-    wanted = max(PAGE, int(level))
-    return now == (wanted // PAGE * PAGE if knob == MEMORY else wanted)
+    wanted = max(mmap.PAGESIZE, int(level))
+    return now == (_in_pages(wanted) if knob == MEMORY else wanted)
+
+
+def _in_pages(size: int) -> int:
+    """Bytes in whole pages, as the kernel counts them."""
+    return size // mmap.PAGESIZE * mmap.PAGESIZE
 
 
 def moved_bytes(group: Group, disk: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,6 +59,17 @@ def test_version_2_reads_back_what_was_written(knob: Knob, level: Level, tmp_pat
         assert limits.read(knob, group, DISK) == wanted
         assert limits.is_as_set(knob, group, DISK, wanted)
         assert not limits.is_as_set(knob, group, DISK, 4096 if knob != "frozen" else not wanted)
+
+
+def test_memory_is_limited_in_pages_of_this_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, group = second(tmp_path)
+    monkeypatch.setattr(mmap, "PAGESIZE", 1 << 16)
+    ((path, text),) = limits.steps("memory", group, DISK, 100_000)
+    assert text == str(1 << 16)
+    tree.path(path).write_text(text)
+    assert limits.is_as_set("memory", group, DISK, 100_000)
 
 
 def test_version_2_counts_the_bytes_of_one_disk(tmp_path: Path) -> None:

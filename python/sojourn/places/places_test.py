@@ -14,7 +14,8 @@ from sojourn.places import KINDS, Address, Launch, Place, ports
 NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "server_files", "users"),
     *("cgroups", "contained", "inside", "network", "pinning", "remains", "rootfs", "starter"),
-    *("confined", "foreign", "halt", "image", "launch", "process_end", "serving", "warden"),
+    *("confined", "foreign", "halt", "image", "launch", "process_end", "serving", "temporary"),
+    *("warden",),
 }
 
 

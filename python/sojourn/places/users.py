@@ -69,6 +69,19 @@ def is_open(path: Path, mode: int) -> bool:
         return False
 
 
+def may_enter(path: Path, user: User | None) -> bool:
+    """Whether a user may enter a folder, or start a program; None: as the lab."""
+    return user is None or is_open(path, ENTER)
+
+
+def stays_root() -> bool:
+    """Whether servers run as root: the lab is root, and cannot become another user here.
+
+    So it is in a container without CAP_SETUID, and in a user namespace that maps root alone.
+    """
+    return os.geteuid() == 0 and server_user() is None
+
+
 def beside_user() -> User | None:
     """Whom programs run as that are there beside a server; None: as whoever runs the lab.
 

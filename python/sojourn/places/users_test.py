@@ -95,3 +95,19 @@ def test_where_root_has_no_such_numbers_it_is_the_user_nobody(
 def test_an_ordinary_user_becomes_no_other_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert users.server_user() is None
+    assert not users.stays_root()
+
+
+def test_root_without_the_right_to_change_users_stays_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that dropped CAP_SETUID."""
+    assert not users.stays_root()
+    monkeypatch.setattr(users, "_has", lambda _: False)
+    assert users.stays_root()
+
+
+def test_root_of_a_namespace_without_other_users_stays_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after `unshare -r`, which maps root alone."""
+    monkeypatch.setattr(users, "_is_mapped", lambda _, number: number == 0)
+    assert users.stays_root()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sojourn import disk
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
-from sojourn.places import server_files, users
+from sojourn.places import server_files, temporary, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.services.capabilities import RunsAs, needs
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 PREFIX = "sojourn-"
 NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
-PLACES = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  # places to look at, not names of files
 
 
 def user_of(service: Service) -> User | None:
@@ -43,13 +42,11 @@ def base(user: User | None) -> Path:
     Raises:
         HostFault: there is none.
     """
-    first = Path(tempfile.gettempdir())
-    for folder in (first, *map(Path, PLACES)):
-        if folder.is_dir() and os.access(folder, os.W_OK) and _may_enter(folder, user):
-            return folder
+    if folder := temporary.base(user):
+        return folder
     raise HostFault(
         f"no folder for temporary files that user {user.name if user else ''} can enter",
-        at=str(first),
+        at=tempfile.gettempdir(),
         fix="set TMPDIR to a folder with parents that others may enter (chmod o+x)",
     )
 
@@ -80,7 +77,7 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
 
     A checkout in root's own home is closed to the user that its servers run as.
     """
-    if _may_enter(program, user):
+    if users.may_enter(program, user):
         return program
     copy = folder / program.name
     with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
@@ -134,8 +131,3 @@ def room(user: User | None) -> tuple[int | None, int | None]:
         # Some file systems (btrfs) have no fixed number of files and say 0.
         return free.f_bavail * free.f_frsize, free.f_favail or None
     return None, None
-
-
-def _may_enter(path: Path, user: User | None) -> bool:
-    """Whether a user may enter a folder, or start a program; None: as the lab."""
-    return user is None or users.is_open(path, users.ENTER)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.places import ports
+from sojourn.places import ports, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.capabilities import (
@@ -179,6 +179,7 @@ class Memcached(Program, Describes, Versioned, Demands, Fills, Settles, Checks, 
             *("-l", address.host, "-p", str(address.port)),
             *("-U", str(address.port if self.udp else 0)),
             *("-t", str(self.threads), "-m", str(self.memory_mb), "-c", str(self.connections_max)),
+            *(("-u", "root") if users.stays_root() else ()),  # else it refuses to run as root
         )
 
     def endpoint(self, address: Address) -> Endpoint:

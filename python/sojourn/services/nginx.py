@@ -7,7 +7,6 @@ CPU, warmed until every worker has opened nearly every file, measured, TERM.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.places import ports, server_files
+from sojourn.places import ports, server_files, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
+from sojourn.services import nginx_files
 from sojourn.services.capabilities import (
     Checks,
     Demands,
@@ -34,6 +34,7 @@ from sojourn.services.capabilities import (
 from sojourn.services.clients import http_get
 from sojourn.services.clients.where import Where
 from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
+from sojourn.services.nginx_files import content, forget
 from sojourn.services.nginx_settings import CONFIG, PARAMS
 from sojourn.services.params import Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
@@ -41,8 +42,7 @@ from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 NAME = "nginx"
 FILES_PAPER = 100_000  # C4
 WORKERS_PAPER = 7  # C4
-BLOCK_BYTES = 4096
-SHARE = 0.5  # of free memory and disk: the files must stay in the page cache
+SHARE = nginx_files.SHARE
 PATTERN = "/{}.html"
 WORKER_COMMAND = "nginx: worker process"
 
@@ -120,7 +120,7 @@ class Nginx(Program, Describes, Versioned, Demands, Prepares, Fills, Checks, Pin
         cache = (
             f"open_file_cache max={self.cached_max} inactive=1d;" if self.open_file_cache else ""
         )
-        return CONFIG.format(
+        settings = CONFIG.format(
             workers=self.processes,
             files_open=self.open_files,
             connections_max=self.connections_max,
@@ -133,6 +133,8 @@ class Nginx(Program, Describes, Versioned, Demands, Prepares, Fills, Checks, Pin
             http2=" http2" if self.http2 else "",
             reuseport=" reuseport" if self.reuseport else "",
         )
+        # Else workers of a root that cannot change users would try to be `nobody`, and end.
+        return f"user root;\n{settings}" if users.stays_root() else settings
 
     def start(self, work: Path, address: Address) -> Start:
         """The system's nginx, and the configuration file that its flags name.
@@ -214,49 +216,19 @@ def _get_in_http2(address: Address, path: str, within_s: float) -> bytes | None:
         return None
 
 
-def content(number: int, size: int) -> bytes:
-    """What file `number` holds: its number, over and over.
-
-    >>> content(7, 8)
-    b'7 7 7 7 '
-    """
-    word = f"{number} ".encode()
-    return (word * (size // len(word) + 1))[:size]
-
-
-def forget(path: Path) -> None:
-    """Take a file out of the page cache, which keeps what is not on the disk yet."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(file)
-
-
 def version(path: Path) -> str:
     """`nginx/1.22.1`; "" if it does not say."""
     match = re.search(r"nginx/\S+", programs.says(path, "-v"))
     return match.group(0) if match else ""
 
 
-def file_room(file_bytes: int, allowance: Allowance) -> tuple[int, str]:
-    """How many files fit, and what runs out first."""
-    stored = max(1, math.ceil(file_bytes / BLOCK_BYTES)) * BLOCK_BYTES
-    limits = [(int(allowance.memory_bytes * SHARE / (stored + 1024)), "memory")]
-    if allowance.disk_bytes is not None:
-        limits.append((int(allowance.disk_bytes * SHARE / stored), "disk"))
-    if allowance.disk_files is not None:
-        limits.append((int(allowance.disk_files * SHARE), "inodes"))
-    return min(limits)
-
-
 def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
     got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     path = programs.find(NAME, fix="apt install nginx-light")
+    nginx_files.check(got)
     file_bytes = int(got["file_bytes"] or 0)
-    fits, limit = file_room(file_bytes, allowance)
+    fits, limit = nginx_files.room(file_bytes, allowance)
     files = got["files"]
     if files is not None and int(files) > fits:
         raise HostFault(

@@ -1,16 +1,26 @@
 from __future__ import annotations
 
+import mmap
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from sojourn import programs, services
+from sojourn.disk import tables
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.install import Made, Part, answers
-from sojourn.places import Address, ports
+from sojourn.places import Address, ports, users
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, media_streaming, memcached_memory, nginx
+from sojourn.services import (
+    KINDS,
+    Allowance,
+    media_streaming,
+    memcached_memory,
+    nginx,
+    nginx_files,
+)
 from sojourn.services.capabilities import needs, pinned
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
@@ -29,6 +39,7 @@ NO_KIND = {
     *("__init__", "asked", "capabilities", "kind", "memcached_memory", "nginx_settings", "params"),
     *("first_replies", "proof", "queries", "scaling", "secret", "typed", "unpack", "words"),
     *("answers", "cluster", "company", "draws", "postgres", "shore_settings", "trade"),
+    *("nginx_files",),
 }
 
 
@@ -111,9 +122,15 @@ def test_what_does_not_fit_is_refused_with_what_would() -> None:
 
 def test_disk_and_inodes_limit_the_files() -> None:
     allowance = Allowance(cpus=7, memory_bytes=64 * GIB, disk_bytes=64 * GIB, disk_files=10_000)
-    assert nginx.file_room(4096, allowance) == (5_000, "inodes")
+    assert nginx_files.room(4096, allowance) == (5_000, "inodes")
     with pytest.raises(HostFault, match="inodes allows 5000"):
         built("nginx", allowance, files=5_001)
+
+
+def test_a_file_in_memory_takes_whole_pages_of_this_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowance = Allowance(cpus=1, memory_bytes=GIB)
+    monkeypatch.setattr(mmap, "PAGESIZE", 1 << 16)
+    assert nginx_files.room(4096, allowance) == (GIB // 2 // ((1 << 16) + 1024), "memory")
 
 
 def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
@@ -188,10 +205,10 @@ def test_nginx_configuration_has_what_c4_asks() -> None:
 
 
 def test_files_differ_in_content_and_not_in_size() -> None:
-    contents = {nginx.content(number, 4096) for number in range(200)}
+    contents = {nginx_files.content(number, 4096) for number in range(200)}
     assert len(contents) == 200
     assert {len(content) for content in contents} == {4096}
-    assert nginx.content(3, 0) == b""
+    assert nginx_files.content(3, 0) == b""
 
 
 def test_workers_are_distinguished_by_name() -> None:
@@ -261,6 +278,23 @@ def test_instances_share_ports_keys_and_memory() -> None:
     assert one.memory_mb / 4 < four.memory_mb < one.memory_mb
 
 
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_servers_of_a_root_that_cannot_become_another_user_run_as_root(
+    uid: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memcached refuses root without `-u`; workers of NGINX try to become `nobody`, and end."""
+    monkeypatch.setattr(users, "server_user", lambda: None)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    for instances in (1, 2):
+        cache = built("memcached", ROOMY, threads=1, items=1000, instances=instances)
+        assert isinstance(cache, Memcached)
+        words = " ".join(cache.start(Path("/w"), AT).words)
+        assert words.count("-u root") == (0 if uid else instances)
+    web = built("nginx", ROOMY)
+    assert isinstance(web, Nginx)
+    assert web.config(AT).startswith("user root;\n") is (uid == 0)
+
+
 def test_every_instance_must_answer_and_their_items_are_counted_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -297,7 +331,31 @@ def test_nginx_speaks_http2_if_it_is_to() -> None:
     assert dict(other.setup())["protocol"] == "HTTP/2 without TLS"
 
 
-def test_settings_of_nginx_stand_in_its_configuration() -> None:
+def lying_on(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All folders are on a file system of this kind, as the kernel lists it."""
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
+    monkeypatch.setattr(tables, "MOUNTS", mounts)
+
+
+@pytest.mark.parametrize("asked", ["is_cold", "directio"])
+@pytest.mark.parametrize(
+    ("kind", "why"), [("tmpfs", "tmpfs, which is memory"), ("zfs", "zfs, which has a cache")]
+)
+def test_what_is_in_memory_is_not_read_from_a_disk(
+    asked: str, kind: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lying_on(kind, tmp_path, monkeypatch)
+    with pytest.raises(HostFault, match=why) as caught:
+        built("nginx", ROOMY, **{asked: True})
+    assert "TMPDIR=/var/tmp" in caught.value.fix
+    assert isinstance(built("nginx", ROOMY), Nginx)
+
+
+def test_settings_of_nginx_stand_in_its_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lying_on("ext4", tmp_path, monkeypatch)
     plain, other = (
         built("nginx", ROOMY),
         built("nginx", ROOMY, sendfile=False, directio=True, gzip=True),
@@ -315,6 +373,7 @@ def test_settings_of_nginx_stand_in_its_configuration() -> None:
 def test_files_of_a_cold_server_are_let_go_of_before_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lying_on("ext4", tmp_path, monkeypatch)
     gone: list[str] = []
     monkeypatch.setattr(nginx, "forget", lambda path: gone.append(path.name))
     for is_cold, names in ((False, []), (True, ["0.html", "1.html"])):
