@@ -123,23 +123,58 @@ def test_the_batch_file_is_sound_and_is_refused_without_a_study() -> None:
 FAKE = """#!/bin/bash
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0") $*" in
-    "scontrol show hostnames"*) printf 'one\\ntwo\\nthree\\n' ;;
-    *"hostname --ip-address") echo "10.0.0.1 10.0.9.1" ;;
+    "scontrol show hostnames"*) printf '%s\\n' ${NODES:-one two three} ;;
+    *"hostname --all-ip-addresses") echo "$ADDRESSES" ;;
 esac
 """
 
 
-def test_the_batch_file_starts_a_head_clients_and_the_study_in_order(tmp_path: Path) -> None:
-    """Slurm's programs are fakes that note how they were called."""
+def batch(tmp_path: Path, **about: str) -> subprocess.CompletedProcess[str]:
+    """Run the batch file; Slurm's programs are fakes that note how they were called."""
     for name in ("scontrol", "srun"):
         (tmp_path / name).write_text(FAKE)
         (tmp_path / name).chmod(0o755)
-    calls = tmp_path / "calls"
-    about = {"SLURM_JOB_NODELIST": "n[1-3]", "SLURM_JOB_ID": "77", "CALLS": str(calls)}
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", **about}
+    job = {"SLURM_JOB_NODELIST": "n[1-3]", "SLURM_JOB_ID": "77", "CALLS": str(tmp_path / "calls")}
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", **job, **about}
     words = [str(shutil.which("bash")), str(SBATCH), "my.toml", "--profile", "quick"]
-    subprocess.run(words, check=True, env=env, timeout=60, capture_output=True)
-    lines = calls.read_text().splitlines()
+    return subprocess.run(words, env=env, timeout=60, capture_output=True, text=True, check=False)
+
+
+def calls_of(tmp_path: Path) -> list[str]:
+    return (tmp_path / "calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize("addresses", ["127.0.1.1", "127.0.0.1 ::1", "::1 fe80::1", ""])
+def test_an_address_that_no_other_node_reaches_is_refused(tmp_path: Path, addresses: str) -> None:
+    """Debian and Ubuntu give a host's own name 127.0.1.1."""
+    refused = batch(tmp_path, ADDRESSES=addresses)
+    assert refused.returncode == 2
+    assert "no address of one" in refused.stderr
+    assert "SOJOURN_ADDRESS" in refused.stderr
+    assert not [line for line in calls_of(tmp_path) if "ray start" in line]
+    assert batch(tmp_path, ADDRESSES="10.0.0.1", SOJOURN_ADDRESS="127.0.0.1").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("about", "address"),
+    [
+        ({"ADDRESSES": "127.0.1.1 10.0.0.1 172.17.0.1"}, "10.0.0.1"),
+        ({"ADDRESSES": "2001:db8::7 10.0.0.1"}, "10.0.0.1"),
+        ({"ADDRESSES": "172.17.0.1 10.0.0.1", "SOJOURN_ADDRESS": "10.0.0.1"}, "10.0.0.1"),
+    ],
+)
+def test_the_first_address_that_others_reach_is_the_heads(
+    tmp_path: Path, about: dict[str, str], address: str
+) -> None:
+    assert batch(tmp_path, **about).returncode == 0
+    heads = [line for line in calls_of(tmp_path) if "ray start --head" in line]
+    assert [f"--node-ip-address={address} " in line for line in heads] == [True]
+
+
+def test_the_batch_file_starts_a_head_clients_and_the_study_in_order(tmp_path: Path) -> None:
+    done = batch(tmp_path, ADDRESSES="10.0.0.1 10.0.9.1")
+    assert done.returncode == 0, done.stderr
+    lines = calls_of(tmp_path)
     (head,) = [line for line in lines if "ray start --head" in line]
     assert "--nodelist=one" in head
     assert "--node-ip-address=10.0.0.1 --port=20077" in head
@@ -149,11 +184,10 @@ def test_the_batch_file_starts_a_head_clients_and_the_study_in_order(tmp_path: P
     assert study.endswith(
         "sojourn run my.toml --hosts 10.0.0.1:20077 --set hosts.address=10.0.0.1 --profile quick"
     )
-    one = {**env, "SLURM_JOB_NODELIST": "n1"}
-    (tmp_path / "scontrol").write_text("#!/bin/bash\necho one\n")
-    refused = subprocess.run(
-        words, env=one, timeout=60, capture_output=True, text=True, check=False
-    )
+
+
+def test_the_batch_file_wants_a_node_for_each_client(tmp_path: Path) -> None:
+    refused = batch(tmp_path, ADDRESSES="10.0.0.1", NODES="one")
     assert refused.returncode == 2
     assert "each client needs a node" in refused.stderr
 

@@ -7,6 +7,7 @@ answers assistants, brings a server, which a machine that only measures does not
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib import import_module, util
 from pathlib import Path
@@ -19,6 +20,10 @@ WEB, SERVER, ASSISTANTS = "starlette", "uvicorn", "mcp"
 RAY = "ray"
 #: What draws a page's figures; only a release has it.
 SCRIPT = Path(__file__).parent / "report" / "library.json"
+#: The root of a checkout; somewhere above the packages of an installation.
+ROOT = Path(__file__).parents[2]
+#: Files in the folder of an environment that pipx, or `uv tool`, has made.
+PIPX, UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 _FOR = {
     PAGES: "pages need",
     PICTURES: "pictures need",
@@ -32,12 +37,48 @@ _EXTRA = {WEB: "view", SERVER: "view", ASSISTANTS: "mcp", RAY: "ray"}
 
 
 def fix(name: str) -> str:
-    """How a package is installed.
+    """How a package is installed, for the fix of a fault that names this Python."""
+    text = command(name)
+    return f"{text}, into the Python named above" if text.startswith("pip ") else text
 
-    >>> fix(SQL)
-    "pip install 'sojourn[report]', into the Python named above"
+
+def command(name: str) -> str:
+    """The command that installs a package, with the others of its extra, into this Python.
+
+    It names the packages, because the project itself is not on PyPI. The `pip` of a shell may be
+    that of another Python, which would look for the project there. In a checkout it is the
+    developer's `pip`, which has the project already.
     """
-    return f"pip install 'sojourn[{_EXTRA.get(name, 'report')}]', into the Python named above"
+    extra = _EXTRA.get(name, "report")
+    prefix = Path(sys.prefix)
+    is_pipx, is_uv = ((prefix / mark).is_file() for mark in (PIPX, UV_TOOL))
+    is_checkout = (ROOT / "pyproject.toml").is_file() and not (is_pipx or is_uv)
+    packages = () if is_checkout else _packages(extra)
+    if not packages:
+        return f"pip install 'sojourn[{extra}]'"
+    if is_pipx:
+        return shlex.join(("pipx", "inject", prefix.name, *packages))
+    has_pip = not is_uv and util.find_spec("pip") is not None
+    by_pip = (sys.executable, "-m", "pip", "install")
+    # `uv tool install --with` would drop what was added before, and wants the wheel again.
+    by_uv = ("uv", "pip", "install", "--python", sys.executable)
+    return shlex.join((*(by_pip if has_pip else by_uv), *packages))
+
+
+def _packages(extra: str) -> tuple[str, ...]:
+    """The packages of an extra with their versions, by the metadata of the installation.
+
+    Returns:
+        Such as ("duckdb>=1.1",); () where there is no metadata.
+    """
+    from importlib import metadata  # noqa: PLC0415  # `--version` goes without
+
+    try:
+        requires = metadata.requires("sojourn") or []
+    except metadata.PackageNotFoundError:
+        return ()
+    halves = [one.replace('"', "'").partition(";") for one in requires]
+    return tuple(name.strip() for name, _, marker in halves if f"extra == '{extra}'" in marker)
 
 
 def is_here(name: str) -> bool:

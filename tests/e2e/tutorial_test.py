@@ -1,7 +1,8 @@
 """The tutorial, lesson by lesson: its shell blocks are run in order, as a reader does.
 
 Only ports and durations are made smaller. A line that ends with `# minutes` is a whole study, which
-is planned instead. What needs root or a record is in blocks of another kind, or begins with sudo.
+is planned instead; the one of lesson 3, which the lab itself starts and changes, is measured at one
+load. What needs root or a record is in blocks of another kind, or begins with sudo.
 """
 
 from __future__ import annotations
@@ -24,10 +25,24 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "docs/tutorial").glob("*.md"))
 PORTS = ("8080", "7777", "7778")
+MEASURED = "3-what-may-share"
+#: One load, some points of half a second each, on a machine that may be busy.
+ONE_LOAD = (
+    "aa=false",
+    "run.fractions=[0.3]",
+    "run.measure_s=0.5",
+    "run.warmup_s=0.1",
+    "run.peak_s=0.5",
+    "run.retries=0",
+    "services.command.load.outage_over=10s",
+    "services.command.load.timely_within=10s",
+)
+SETS = " ".join(f"--set '{text}'" for text in ONE_LOAD)
 SHORTER = (
     (r"--duration 6s", "--duration 1s --drain 60s"),
     (r"--duration 8s", "--duration 3s"),
     (r"^(sojourn try \S+)", r"\1 --rates 50 --force"),
+    (r"^sojourn run (-p quick own\.toml) *# minutes$", rf"sojourn run \1 --force {SETS}"),
     (r"^sojourn run (.*)# minutes$", r"sojourn plan \1"),
 )
 WITHIN_S = 600.0  # a guard against a hang
@@ -43,7 +58,7 @@ listens() { for _ in $(seq 600); do open "$1" && return; sleep 0.1; done; exit 8
 def script(page: Path, moved: dict[str, str]) -> str:
     """The lesson's shell blocks as one script."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    text = "\n".join(blocks)
+    text = "\n".join(blocks).replace("\\\n", " ")
     for port, free in moved.items():
         text = re.sub(rf"\b{port}\b", free, text)
     made = []
@@ -83,7 +98,7 @@ def test_a_reader_who_types_the_lesson_gets_answers(page: Path, tmp_path: Path) 
         subprocess.Popen(
             [bash, "-c", text],
             cwd=tmp_path,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "SOJOURN_RESULTS": "results"},
             stdout=out,
             stderr=out,
             start_new_session=True,
@@ -94,6 +109,10 @@ def test_a_reader_who_types_the_lesson_gets_answers(page: Path, tmp_path: Path) 
         finally:
             os.killpg(made.pid, signal.SIGKILL)  # and what the lesson left in the background
     assert code == 0, log.read_text()[-4000:]
+    is_measured = re.search(r"^sojourn run ", text, re.MULTILINE) is not None
+    assert is_measured == (page.stem == MEASURED)
+    if is_measured:
+        assert list(tmp_path.glob("results/*/*/*/points/*/outcome.parquet")), "nothing answered"
 
 
 def test_a_mistake_in_a_lesson_is_seen(tmp_path: Path) -> None:

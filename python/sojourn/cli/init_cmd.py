@@ -38,6 +38,16 @@ Command = Annotated[
         "it.",
     ),
 ]
+Requests = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="URL",
+        help="What a command's service is asked, such as 'memcache://{host}:{port}' or "
+        "'http://{host}:{port}/search?q=x'.",
+        show_default="http://{host}:{port}/",
+    ),
+]
 Out = Annotated[
     str,
     typer.Option(
@@ -54,6 +64,7 @@ Over = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.
 def init(
     target: MaybeTarget = None,
     command: Command = "",
+    requests: Requests = "",
     insecure: credentials.Insecure = False,
     ca_file: credentials.CaFile = "",
     cert: credentials.Cert = "",
@@ -70,6 +81,7 @@ def init(
     Examples:
       sojourn init http://localhost:8080/
       sojourn init --command "python3 app.py --port {port}" -o app.toml
+      sojourn init --command "valkey-server --port {port}" --target 'redis://{host}:{port}'
     """
     from sojourn.services.own.asked import KEYS
     from sojourn.spec import own
@@ -80,8 +92,14 @@ def init(
             at="sojourn init",
             fix="give http://localhost:8080/, or --command 'python3 app.py --port {port}'",
         )
+    if requests and not command:
+        raise SpecFault(
+            "it says what a command's service is asked, and no command is given",
+            at="--target",
+            fix="leave it out: a service that runs is asked as its address is typed",
+        )
     facts: tuple[tuple[str, str], ...] = ()
-    has_items, stretch = False, 1.0
+    stretch = 1.0
     inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
     if out and out != "-":
@@ -91,10 +109,10 @@ def init(
         facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
         has_items = service.where.scheme in KEYS
     else:
-        _check_command(command)
+        has_items = _check_command(command, requests)
     text = own.written(
         name=name,
-        target=target or "",
+        target=target or requests,
         command=command,
         has_items=has_items,
         facts=facts,
@@ -149,8 +167,11 @@ def _facts(service: External) -> tuple[tuple[str, str], ...]:
     return tuple((what, in_line(how)) for what, how in (*rows, *its))
 
 
-def _check_command(command: str) -> None:
+def _check_command(command: str, requests: str) -> bool:
+    """Refuse what could never run, or never be asked; whether it has items."""
     from sojourn.services.kind import Allowance
     from sojourn.services.own import command as commands
 
-    commands.build({"argv": command}, Allowance(cpus=1, memory_bytes=1 << 30))
+    inputs = {"argv": command, **({"target": requests} if requests else {})}
+    service = commands.build(inputs, Allowance(cpus=1, memory_bytes=1 << 30))
+    return isinstance(service, commands.Command) and service.asked.is_preloaded

@@ -250,6 +250,22 @@ def test_init_writes_a_study_of_a_command(
         assert main(wrong) == Exit.USAGE
 
 
+def test_init_writes_what_a_command_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "app.toml"
+    words = ["init", "--command", "sh -c 'exec app \"$0\"' {port}", "-o", str(path)]
+    assert main([*words, "--target", "memcache://{host}:{port}"]) == Exit.OK
+    (service,) = written(path).services
+    assert service.params["target"] == "memcache://{host}:{port}"
+    assert "\n# items = " in path.read_text(), "it is a key-value store"
+    capsys.readouterr()
+    assert main([*words, "--force", "--target", "memcache"]) == Exit.USAGE
+    assert "at: service command, target" in capsys.readouterr().err
+    assert main(["init", "http://h:1/", "--target", "http://{host}:{port}/"]) == Exit.USAGE
+    assert "at: --target" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("target", ["http://h:1/", "resp://h:1"])
 @pytest.mark.parametrize("command", ["", "app {port}"])
 def test_every_line_that_is_commented_out_could_stand(

@@ -174,7 +174,7 @@ def tell(done: Done, *, as_json: bool, is_quiet: bool = False) -> int:
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
     if page is None and not extras.is_here(extras.PAGES):
-        say("for a page with figures: pip install 'sojourn[report]', then: sojourn report")
+        say(f"for a page with figures: {extras.command(extras.PICTURES)}; then: sojourn report")
     if as_json:
         put_json({"record": done.path, "pages": done.pages, **questions.flat(done.findings)})
         if not is_quiet:

@@ -8,6 +8,7 @@ server started. So somebody connects, and whoever has the other end afterwards i
 
 A first process whose workers accept is found by its workers: they are its forks, or several that
 were started alike. PID 1, service managers and those who started the lab are climbed to by no one.
+Who only passes connections on to a server elsewhere, as `docker-proxy` does, is none.
 """
 
 from __future__ import annotations
@@ -28,6 +29,18 @@ from sojourn.places import ports, proc
 PROBES = 4
 ACCEPT_S_MAX = 1.0
 MANAGERS = {"systemd", "init", "launchd", "runit", "s6-svscan"}
+#: Who listens for a server in a container, in a pod or on another machine. These are the kernel's
+#: names, which end after 15 characters. Most pass connections on. dockerd, conmon and kube-proxy
+#: may only hold a port, so that no one else takes it while the firewall diverts it.
+# fmt: off
+FORWARDERS = {
+    "docker-proxy", "dockerd", "conmon", "rootlessport", "rootlesskit", "slirp4netns",
+    "pasta", "pasta.avx2", "passt", "passt.avx2", "gvproxy", "kube-proxy",
+    "ssh", "sshd", "sshd-session", "socat", "rinetd", "systemd-socket-proxyd"[:15],
+}
+# fmt: on
+#: Programs that do so only with one of these words.
+FORWARDING = {name: {b"port-forward", b"proxy"} for name in ("kubectl", "oc")}
 PARENT = 1  # fields of /proc/PID/stat after the name, from 0 (proc(5))
 START_CODE, END_CODE, START_STACK = 23, 24, 25
 NAMED_MAX = 4
@@ -36,6 +49,10 @@ Connect: TypeAlias = Callable[[], socket.socket]
 
 class AmbiguousError(Exception):
     """Several processes may serve there; the text says which, for people."""
+
+
+class ForwarderError(AmbiguousError):
+    """Who listens there only does so for a server elsewhere; the text names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,7 @@ def find(
 
     Raises:
         AmbiguousError: several may serve, or only a service manager holds them.
+        ForwarderError: who takes connections passes them on.
     """
     holders = frozenset(ports.holders(inodes, proc.pids()))
     if not holders:
@@ -65,14 +83,30 @@ def find(
     barred = _barred(holders)
     serving = frozenset({*holders} - barred)
     if len(holders) == 1 and not _managers(holders):
+        _refuse_forwarders(holders)
         return Serving(next(iter(holders)))  # no one else can accept
     takers = _takers(holders, connect, accepted) if len(holders) > 1 else frozenset()
+    _refuse_forwarders(takers or serving)
     chosen = _first_ones(takers or serving, holders, barred)
     if len(chosen) != 1 or _managers(chosen):
         raise AmbiguousError(_process_names(takers or serving or holders))
     first = next(iter(chosen))
     own = {member.pid for member in proc.family(first)}
     return Serving(first, tuple(sorted(holders - own)))
+
+
+def _refuse_forwarders(pids: frozenset[int]) -> None:
+    """ForwarderError where all of these only listen for somebody else."""
+    if pids and all(map(_is_forwarder, pids)):
+        raise ForwarderError(_process_names(pids))
+
+
+def _is_forwarder(pid: int) -> bool:
+    stat = proc.stat(pid)
+    if stat is None:
+        return False
+    words = set(_command_line(pid).split(b"\0"))
+    return stat.name in FORWARDERS or bool(FORWARDING.get(stat.name, set()) & words)
 
 
 def _takers(
@@ -155,11 +189,15 @@ def _words(pid: int) -> tuple[str, bytes]:
         exe = str(Path(f"/proc/{pid}/exe").readlink())
     except OSError:
         exe = ""
+    return exe, re.sub(rb"\d+", b"", _command_line(pid))
+
+
+def _command_line(pid: int) -> bytes:
+    """The words of a process, each with a zero behind it; b"": it is gone."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        words = b""
-    return exe, re.sub(rb"\d+", b"", words)
+        return b""
 
 
 def _are_drawn() -> bool:

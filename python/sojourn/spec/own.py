@@ -14,6 +14,8 @@ from sojourn.spec.models import Study
 #: The target of a service that no one has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
 NOTHING: Mapping[str, str] = MappingProxyType({})
+#: What a command's service is asked unless a study says otherwise.
+ASKED = "http://{host}:{port}/"
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
 #: Half a minute has to answer on any machine: a client that is late by what such a service does not
 #: notice is on time.
@@ -98,7 +100,8 @@ def written(
 
     Args:
         name: of the study.
-        target: of a service that runs; "" where the lab starts it.
+        target: of a service that runs, or of the requests to one that the lab starts; "": that one
+            is asked a page by HTTP.
         command: that starts it; "" where it runs.
         has_items: it is a key-value store.
         facts: what was found when it was asked.
@@ -120,7 +123,8 @@ def written(
             ),
         )
         + (_COMMAND if command else _EXTERNAL).format(
-            target=json.dumps(target, ensure_ascii=False),
+            target=json.dumps(target or ASKED, ensure_ascii=False),
+            mark="" if target else "# ",
             argv=json.dumps(command, ensure_ascii=False),
             items=_ITEMS if has_items else _REPLIES,
             preload=_PRELOAD if has_items and not command else "",
@@ -174,7 +178,7 @@ measure = ["sweep", "max_load"] # latency against load, and the highest load wit
 
 [services.params] # all of them: sojourn kinds command
 argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are replaced
-# target = "http://{{host}}:{{port}}/" # the requests; redis://… and memcache://… are filled first
+{mark}target = {target} # the requests; redis://… and memcache://… are filled first
 # ready = "/health"    # a path that answers 2xx when it is ready, or "tcp"; default: the requests
 # threads = 2          # for {{threads}}; --vary services.command.params.threads=1,2 compares
 # environment = "A=1"  # additional variables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
 from sojourn.papers import matrices as paper_matrices
@@ -42,6 +42,8 @@ LETTERS = {BOTH: "✓", ONLY_ROW: "A", ONLY_COLUMN: "B", NONE: "✗", OPEN: "?"}
 SURE = 0.95  # that a service meets its target, for its frontier to lie beyond the cell
 SMALL = 200  # least width of a panel, where there are many, px
 FEW, LARGE = 2, 380  # matrices that get this height each, px
+MEASURED = "A cell with a dot was measured, the others follow from those."
+OF_PAPER = "The targets there: p99 ≤ 1 ms for memcached, p99 ≤ 20 ms for NGINX."
 SIDES = {"MN": BOTH, "M": ONLY_ROW, "N": ONLY_COLUMN, "-": NONE}  # of the paper's letters
 WIDE = 5  # columns of a cell of the table
 
@@ -56,13 +58,29 @@ def draw(findings: Findings) -> list[Figure]:
     ours = [record for each in section.matrices for record in records_of(each)]
     records = _paper(first)
     title = f"Loads at which {row} and {column} keep their targets"
-    figures = [_figure(DRAWN, title, first, ours)]
+    about = f"{targets_in_words(section.matrices)}. {MEASURED}"
+    figures = [_figure(DRAWN, title, first, ours, about)]
     if records:
-        figures.append(_figure(PAPERS, "The same in the paper", first, records))
+        figures.append(_figure(PAPERS, "The same in the paper", first, records, OF_PAPER))
     return figures
 
 
-def _figure(name: str, title: str, first: Matrix, records: list[Record]) -> Figure:
+def targets_in_words(matrices: Sequence[Matrix]) -> str:
+    """The target of each service; where matrices differ in it, each with what it holds under.
+
+    A bound that is measured at a low load is measured under each combination of levels.
+    """
+    texts = []
+    for which, service in enumerate(matrices[0].services):
+        under: dict[str, list[str]] = {}
+        for matrix in matrices:
+            under.setdefault(matrix.targets[which], []).append(name_of(matrix))
+        each = [f"{target} ({' or '.join(names)})" for target, names in under.items()]
+        texts.append(f"{service}: {', '.join(each if len(under) > 1 else under)}")
+    return "; ".join(texts)
+
+
+def _figure(name: str, title: str, first: Matrix, records: list[Record], about: str) -> Figure:
     row, column = first.services
     names = list(dict.fromkeys(str(record["matrix"]) for record in records))
     fits = "; ".join(
@@ -81,9 +99,8 @@ def _figure(name: str, title: str, first: Matrix, records: list[Record]) -> Figu
         name=name,
         title=title,
         caption=(
-            f"{row}: {first.targets[0]}; {column}: {first.targets[1]}. A cell with a dot was "
-            f"measured, the others follow from those. Beyond its line a service misses its target, "
-            f"or may. Pairs good for both: {fits}."
+            f"{about} Beyond its line a service misses its target, or may. "
+            f"Pairs good for both: {fits}."
         ),
         alt=f"{len(names)} matrices of {row} by {column}. Pairs good for both: {fits}.",
         table=from_records(COLUMNS, shown),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sojourn.analysis.testing import run_study
 from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 from sojourn.questions import answers, parts
+from sojourn.questions.qos_matrix import section
 from sojourn.questions.qos_matrix.matrix import OPEN, QosMatrix
 from sojourn.questions.qos_matrix.plan import PHASE
 from sojourn.questions.qos_matrix.plan_test import TEXT, Truth, World, below, sums
@@ -88,3 +90,32 @@ def test_under_factors_each_combination_has_its_own(tmp_path: Path) -> None:
     qos_matrix = whole(findings_of(tmp_path, text=text))
     assert [matrix.under for matrix in qos_matrix.matrices] == ["threads = 1", "threads = 2"]
     assert all(matrix.counts["both"] == BOTH for matrix in qos_matrix.matrices)
+
+
+def test_targets_that_differ_between_matrices_are_all_in_the_caption(tmp_path: Path) -> None:
+    """A bound that is measured at a low load differs between combinations of levels."""
+    text = TEXT + '[factors]\n"services.memcached.params.threads" = [1, 2]\n'
+    findings = findings_of(tmp_path, text=text)
+    one, other = whole(findings).matrices
+    row, column = one.targets
+    alike = section.draw(findings)[0].caption
+    assert alike.startswith(f"memcached: {row}; synthetic: {column}. ")
+    other = replace(other, targets=("p99 ≤ 3 ms", column))
+    unlike = findings.having("qos_matrix", replace(whole(findings), matrices=(one, other)))
+    caption = section.draw(unlike)[0].caption
+    names = [section.name_of(each) for each in (one, other)]
+    assert names[0] != names[1]
+    assert f"memcached: {row} ({names[0]}), p99 ≤ 3 ms ({names[1]}); " in caption
+    assert f"; synthetic: {column}. " in caption, "the same under both is named once"
+
+
+def test_the_paper_has_targets_of_its_own(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path)
+    (matrix,) = whole(findings).matrices
+    ours = replace(matrix, services=("memcached", "nginx"), targets=("p99 ≤ 7 ms", "p99 ≤ 8 ms"))
+    cells = tuple(replace(cell, meets="both") for cell in matrix.cells)
+    pair = replace(whole(findings), matrices=(replace(ours, cells=cells),))
+    here, papers = section.draw(findings.having("qos_matrix", pair))
+    assert "memcached: p99 ≤ 7 ms; nginx: p99 ≤ 8 ms" in here.caption
+    assert "p99 ≤ 20 ms" in papers.caption
+    assert "7 ms" not in papers.caption

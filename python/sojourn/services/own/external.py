@@ -149,15 +149,15 @@ def _guessed(at: Where) -> Where:
 
 
 class AmbiguousFault(HostFault):
-    """Several processes may be the service: it can be measured, and its CPU time cannot be told."""
+    """Who serves is not seen: the service can be measured, and its CPU time is not known."""
 
 
 def processes_at(at: Where, pid: int, group: str) -> Foreign | None:
     """The processes of a service that runs; None where they are elsewhere or hidden.
 
     Raises:
-        HostFault: a process or control group was named that is not there, or none was and several
-            may serve.
+        HostFault: a process or control group was named that is not there.
+        AmbiguousFault: none was named, and several may serve, or who listens passes connections on.
     """
     if group or pid:
         named = foreign.of_group(group) if group else foreign.of_process(pid)
@@ -173,6 +173,13 @@ def processes_at(at: Where, pid: int, group: str) -> Foreign | None:
         return None
     try:
         return foreign.listening(at.port, at.socket, lambda: connect.connected(at))
+    except serving.ForwarderError as forwarder:
+        raise AmbiguousFault(
+            f"{forwarder} listens at {at.authority} for a server elsewhere, such as in a container",
+            at="service external, pid",
+            fix="give pid = NUMBER of the server's first process, if it is on this machine (docker "
+            "inspect, podman inspect, crictl inspect), or cgroup = NAME (systemd-cgls)",
+        ) from None
     except serving.AmbiguousError as several:
         raise AmbiguousFault(
             f"several processes hold the socket of {at.authority}, and which of them serves cannot "

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ while len(taken) < int(sys.argv[2]):
 time.sleep(600)
 '''
 LOOK = "import time; time.sleep(600)"
+NAMED = "open('/proc/self/comm', 'w').write('docker-proxy')\n"
 
 def start(text, *words, keeps=True):
     words = [sys.executable, "-I", "-S", "-c", text, *words]
@@ -69,6 +71,16 @@ elif how == "leaked":  # the server's own child has it too
     told["child"] = start(LOOK)
 elif how == "two":  # two programs take turns
     told["server"] = [start(TAKE, fd, "2"), start("# another\n" + TAKE, fd, "2")]
+elif how == "relay":  # docker-proxy and the like: the server is behind it, on a port of its own
+    sock.set_inheritable(False)
+    behind = socket.create_server(("127.0.0.1", 0))
+    behind.set_inheritable(True)
+    told["server"] = start(TAKE, str(behind.fileno()), "99")
+    with open("/proc/self/comm", "w") as name:
+        name.write(sys.argv[3])
+elif how == "relays":  # one for each family, as Docker has them
+    told["relays"] = [start(NAMED + TAKE, fd, "2"), start("# another\n" + NAMED + TAKE, fd, "2")]
+    sock.close()
 elif how == "asleep":
     told["server"] = [start(LOOK), start("# another\n" + LOOK)]
 elif how in ("ancestor", "forked_ancestor"):  # the lab is a job of the supervisor
@@ -88,6 +100,15 @@ its = foreign.listening(int(sys.argv[1]))
 print(json.dumps([its.pid, [m.pid for m in its.members()], list(its.idle)]))
 """
 Table = dict[str, object]
+#: Names of programs that only pass connections on, with words of theirs.
+FORWARDERS = [
+    ("docker-proxy",),
+    ("conmon",),
+    ("socat",),
+    ("ssh", "-L"),
+    ("kubectl", "port-forward", "svc/web"),
+]
+NAMED_S_MAX = 60.0  # a guard against a hang
 
 
 @pytest.fixture
@@ -119,6 +140,13 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Table]]:
 def _end(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def wait_for_name(pid: int, name: str) -> None:
+    until = time.monotonic() + NAMED_S_MAX
+    while Path(f"/proc/{pid}/comm").read_text().strip() != name:
+        assert time.monotonic() < until, f"process {pid} is not called {name}"
+        time.sleep(0.01)
 
 
 def foreign_service(report: Table) -> foreign.Foreign:
@@ -185,6 +213,48 @@ def test_where_it_cannot_be_seen_who_serves_it_is_reported(
     assert its.pid == servers[0]
     assert external.KIND.cpus is not None
     assert external.KIND.cpus({"target": at.authority}) == ()
+
+
+@pytest.mark.parametrize("words", FORWARDERS, ids=" ".join)
+def test_who_passes_connections_on_is_not_the_server(
+    run: Callable[..., Table], words: tuple[str, ...]
+) -> None:
+    report = run("relay", *words)
+    with pytest.raises(serving.ForwarderError) as caught:
+        foreign_service(report)
+    assert str(caught.value) == f"{words[0]} ({report['self']})"
+    at = Where(scheme="http", host="127.0.0.1", port=int(str(report["port"])))
+    with pytest.raises(external.AmbiguousFault, match="for a server elsewhere") as refused:
+        external.processes_at(at, 0, "")
+    assert words[0] in refused.value.what
+    assert "pid = NUMBER" in refused.value.fix
+    assert "cgroup" in refused.value.fix
+    for name in ("server", "self"):  # or the forwarder itself, if somebody wants just that
+        its = external.processes_at(at, int(str(report[name])), "")
+        assert its is not None
+        assert its.pid == report[name]
+
+
+def test_several_forwarders_at_one_port_are_none_either(run: Callable[..., Table]) -> None:
+    report = run("relays")
+    relays = report["relays"]
+    assert isinstance(relays, list)
+    for pid in relays:
+        wait_for_name(pid, "docker-proxy")
+    with pytest.raises(serving.ForwarderError, match=r"docker-proxy \(\d+\)"):
+        foreign_service(report)
+
+
+@pytest.mark.parametrize("words", [("haproxy",), ("kubectl", "serve"), ("sshpiperd",)])
+def test_a_service_that_is_called_alike_is_measured(
+    run: Callable[..., Table], words: tuple[str, ...]
+) -> None:
+    report = run("relay", *words)
+    assert foreign_service(report).pid == report["self"]
+
+
+def test_a_name_is_as_long_as_the_kernel_has_it() -> None:
+    assert all(len(name) <= 15 for name in serving.FORWARDERS)
 
 
 @pytest.mark.parametrize("how", ["ancestor", "forked_ancestor"])
