@@ -177,10 +177,10 @@ impl Control {
                 MAX_CONCURRENT_STREAMS => most = value,
                 INITIAL_WINDOW_SIZE => self.streams.set_window(value)?,
                 MAX_FRAME_SIZE => self.streams.set_frame_max(value)?,
-                HEADER_TABLE_SIZE => {
-                    if (value as usize) < hpack::REMEMBERED_MAX && self.table == Table::Usual {
-                        self.table = Table::Unconfirmed;
-                    }
+                HEADER_TABLE_SIZE
+                    if (value as usize) < hpack::REMEMBERED_MAX && self.table == Table::Usual =>
+                {
+                    self.table = Table::Unconfirmed;
                 }
                 _ => {} // no affair of clients
             }

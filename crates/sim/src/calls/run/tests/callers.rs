@@ -10,7 +10,7 @@ fn a_hedge_that_is_refused_does_not_end_the_first_copy() {
     let one = ServiceJob { service: "fixed:10".into(), queue_max: 1, ..narrow("a") };
     let (arrivals, rate) = ("fixed".into(), "10".into());
     let small = Job { requests: 1000, warmup: 0, runs: 2, ..job(vec![one]) };
-    let result = run(&Job { client, arrivals, rate, ..small }).unwrap();
+    let result = run(&Job { arrivals, rate, client, ..small }).unwrap();
     assert_eq!((result.answered.mid, result.sojourn_ns.lost), (1.0, 0));
     assert!((result.sojourn_ns.mean.unwrap() - 2.0 * UNIT_NS).abs() < 10.0);
     assert!((result.services[0].refused - 0.5).abs() < 0.01, "{}", result.services[0].refused);
