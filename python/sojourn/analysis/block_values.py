@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sojourn.analysis import borders
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
@@ -63,10 +64,8 @@ def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
         border = search.border if search else None
         if border is None:
             continue
-        ends = border.interval_rps
-        is_closed = 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
-        if is_closed and border.starts >= BLOCKS_MIN:
-            results[part.levels] = border.estimate_rps, ends
+        if borders.is_closed(border) and border.starts >= BLOCKS_MIN:
+            results[part.levels] = border.estimate_rps, border.interval_rps
     return results
 
 

@@ -14,8 +14,9 @@
  * further request, or a request after bytes that get no reply (a SETTINGS ACK of HTTP/2, a COM_STMT_CLOSE of MySQL, a
  * noreply of memcached). In the third one all until now was idleness, perhaps for hours, and no hook can say
  * which it is. So the time begins anew with them: what is counted is too short in the first two readings, and
- * too long in none. A server that stalls does not read, so that its stall is in the time whatever comes meanwhile.
- * What may be missing is a wait between a read and a reply, and the client's own time in sending a body.
+ * too long in none. A stall before the server reads is in the time whatever comes meanwhile.
+ * What may be missing is a wait between a read and a reply (of a worker, where another thread reads on), and the
+ * client's own time in sending a body.
  *
  * These requests are in the totals like all others. Without them a service of uploads or of HTTP/2 would have none;
  * with the longer time an idle connection would be the slowest request of all; and with one or the other as

@@ -175,10 +175,12 @@ def processes_at(at: Where, pid: int, group: str) -> Foreign | None:
         return foreign.listening(at.port, at.socket, lambda: connect.connected(at))
     except serving.ForwarderError as forwarder:
         raise AmbiguousFault(
-            f"{forwarder} listens at {at.authority} for a server elsewhere, such as in a container",
+            f"{forwarder} listens at {at.authority}, usually for a server elsewhere, such as in a "
+            "container",
             at="service external, pid",
             fix="give pid = NUMBER of the server's first process, if it is on this machine (docker "
-            "inspect, podman inspect, crictl inspect), or cgroup = NAME (systemd-cgls)",
+            "inspect, podman inspect, crictl inspect), or its own if it is the server; or "
+            "cgroup = NAME (systemd-cgls)",
         ) from None
     except serving.AmbiguousError as several:
         raise AmbiguousFault(

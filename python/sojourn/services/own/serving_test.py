@@ -224,7 +224,7 @@ def test_who_passes_connections_on_is_not_the_server(
         foreign_service(report)
     assert str(caught.value) == f"{words[0]} ({report['self']})"
     at = Where(scheme="http", host="127.0.0.1", port=int(str(report["port"])))
-    with pytest.raises(external.AmbiguousFault, match="for a server elsewhere") as refused:
+    with pytest.raises(external.AmbiguousFault, match="usually for a server elsewhere") as refused:
         external.processes_at(at, 0, "")
     assert words[0] in refused.value.what
     assert "pid = NUMBER" in refused.value.fix

@@ -8,7 +8,7 @@ impl Machine {
     pub(super) fn settle(&mut self, cpu: usize) {
         let (now, facts) = (self.now, self.facts);
         let place = &mut self.cpus[cpu];
-        // Only softIRQ can make it so: `act` asks the policy at its end, so it is not put off.
+        // SoftIRQ makes it so, or an event at the same ns: `act` asks the policy at its end, so it is not put off.
         let is_overdue = place.look_again <= now && place.current.is_some();
         if place.current.is_none() {
             place.current = place.policy.pick(now);
