@@ -59,7 +59,7 @@ def command(name: str) -> str:
     if is_pipx:
         return shlex.join(("pipx", "inject", prefix.name, *packages))
     has_pip = not is_uv and util.find_spec("pip") is not None
-    by_pip = (sys.executable, "-m", "pip", "install")
+    by_pip = (sys.executable, "-P", "-m", "pip", "install")
     # `uv tool install --with` would drop what was added before, and wants the wheel again.
     by_uv = ("uv", "pip", "install", "--python", sys.executable)
     return shlex.join((*(by_pip if has_pip else by_uv), *packages))

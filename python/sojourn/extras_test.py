@@ -83,7 +83,7 @@ def test_a_tool_of_uv_and_an_environment_without_pip_are_reached_by_uv(
     has_pip(monkeypatch, it_has=False)
     assert shlex.split(extras.fix(extras.SERVER)) == wanted
     has_pip(monkeypatch, it_has=True)
-    assert shlex.split(extras.fix(extras.SERVER)) == [python, "-m", "pip", "install", *VIEW]
+    assert shlex.split(extras.fix(extras.SERVER)) == [python, "-P", "-m", "pip", "install", *VIEW]
     (prefix / extras.UV_TOOL).touch()
     assert shlex.split(extras.fix(extras.SERVER)) == wanted
 

@@ -31,7 +31,7 @@ pub struct Report {
     pub writes: u64,
     /// Connections accepted.
     pub connections: u64,
-    /// Times at which a connection could not be accepted for want of descriptors or memory.
+    /// Times at which a connection could not be accepted, or not be connected to the service that it calls.
     pub unaccepted: u64,
     /// Connections closed because they could not be understood or took no replies.
     pub broken: u64,

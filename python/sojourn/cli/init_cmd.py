@@ -81,7 +81,7 @@ def init(
     Examples:
       sojourn init http://localhost:8080/
       sojourn init --command "python3 app.py --port {port}" -o app.toml
-      sojourn init --command "valkey-server --port {port}" --target 'redis://{host}:{port}'
+      sojourn init --command "kv --port {port}" --target 'redis://{host}:{port}'
     """
     from sojourn.services.own.asked import KEYS
     from sojourn.spec import own

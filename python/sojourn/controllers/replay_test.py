@@ -82,7 +82,7 @@ def looks(lines: list[bytes]) -> Iterator[Look]:
         ("import time; time.sleep(60)", "did not answer within 1 s"),
         ("print('no json', flush=True); input(); input()", "answered what is no decision"),
         (
-            'print(\'{"changes": [{"group": "x", "knob": "rm"}]}\', flush=True)',
+            'print(\'{"changes": [{"group": "x", "knob": "rm"}]}\', flush=True); input(); input()',
             "answered what is no decision: changes.0.knob",
         ),
     ],

@@ -17,8 +17,9 @@
 //!
 //! An end may also be the answer: a worker that dies over a request ends its connection, too. These clients
 //! hide that, and a measurement must not. An end that crossed a request on its way comes within a round trip.
-//! So a request is sent again for this reason where the end comes soon after it was sent, and thrice at most. It takes
-//! the connection that was used or opened last: the others have idled for longer.
+//! So a request is sent again for this reason where the end comes soon after it was sent, and thrice at most.
+//! A worker that dies so soon looks the same: it counts in `sent_again`. The request takes the connection that
+//! was used or opened last, because the others have idled for longer.
 
 use std::collections::VecDeque;
 
@@ -29,9 +30,10 @@ use crate::plan::lanes::{MarksLanes, PlanLanes};
 
 /// Requests of which it is known that they were sent again: as many at least that follow one another.
 const REMEMBERED: usize = 4096;
-/// An end may have crossed a request that was sent so long before, in round trips or ns; the longer counts.
+/// An end may have crossed a request that was sent so long before, in round trips or ns; the longer counts. A busy
+/// machine runs a server some ten ms late, which then closes what it did not read.
 const CROSSING_ROUND_TRIPS: u64 = 3;
-const CROSSING_NS: u64 = 10_000_000;
+const CROSSING_NS: u64 = 100_000_000;
 /// Connections that may end over a request: a server that reloads ends all that idle, one after another.
 const ENDS_MAX: u8 = 3;
 
@@ -56,6 +58,8 @@ pub(super) struct Again {
     round_trips_ns: Vec<u64>,
     /// How late an end may be seen.
     late_ns: u64,
+    /// When this thread last began to run again, ns, and for how long it had not: what it sent before is seen late.
+    pub(super) gap: (u64, u64),
     /// How often one was sent again.
     pub(super) sent: u64,
 }
@@ -65,7 +69,7 @@ impl Again {
     pub(super) fn new(round_trips_ns: Vec<u64>, late_ns: u64) -> Self {
         let past = vec![Past { request: u32::MAX, ..Past::default() }; REMEMBERED];
         let (waiting, past) = (VecDeque::new(), past.into_boxed_slice());
-        Self { waiting, past, round_trips_ns, late_ns, sent: 0 }
+        Self { waiting, past, round_trips_ns, late_ns, gap: (0, 0), sent: 0 }
     }
 
     #[inline]
@@ -166,8 +170,11 @@ impl Again {
     ) -> bool {
         let round_trip_ns = self.round_trips_ns.get(connection as usize).copied().unwrap_or(0);
         let within_ns = CROSSING_NS.max(CROSSING_ROUND_TRIPS * round_trip_ns) + self.late_ns;
+        let (gap_end_ns, gap_ns) = self.gap;
         let past = self.past(request);
-        let is_soon = now_ns <= sent_ns.max(past.sent_ns) + within_ns;
+        let sent_ns = sent_ns.max(past.sent_ns);
+        let late_ns = if sent_ns < gap_end_ns { gap_ns } else { 0 };
+        let is_soon = now_ns <= sent_ns + within_ns + late_ns;
         past.ends = past.ends.saturating_add(1);
         is_soon && past.ends <= ENDS_MAX
     }

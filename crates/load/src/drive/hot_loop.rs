@@ -139,6 +139,7 @@ impl Drive {
     #[inline]
     pub(super) fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) -> u32 {
         self.overdue.round(now_ns, patience.wait_ns);
+        self.again.gap = self.overdue.gap();
         let mut result = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         let (interleaves, owing, again) = (self.interleaves, &mut self.owing, &mut self.again);
@@ -198,7 +199,7 @@ impl Drive {
             }
         });
         self.give_up_overdue(now_ns, result);
-        self.reopen_due(patience.wait_ns > 0 && result == 0);
+        self.reopen_due(result == 0, now_ns + patience.wait_ns);
         if self.interleaves {
             let Self { owing, connections, transport, bytes, .. } = self;
             owing.settle(connections, transport.as_mut(), bytes);

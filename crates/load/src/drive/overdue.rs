@@ -55,6 +55,12 @@ impl Overdue {
         self.expected_ns = now_ns + wait_ns;
     }
 
+    /// When the last gap ended, ns, and how much later what came meanwhile is seen.
+    #[inline]
+    pub(super) fn gap(&self) -> (u64, u64) {
+        (self.gap_end_ns, self.gap_ns)
+    }
+
     /// Gaps that follow one another add up, to a time-out at most: else many short ones would put
     /// it off for ever.
     #[cold]

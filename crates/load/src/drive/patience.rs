@@ -4,11 +4,13 @@ use super::{Drive, LOOKS_IN_TURN, NAP_NS};
 use crate::transports::Patience;
 
 impl Drive {
-    /// Opens what has closed and is due; `is_woken`: a wait ended, and brought nothing.
+    /// Opens what has closed and is due, after a poll that was to end at `until_ns`. If it is empty and ended
+    /// before, a connection that is being opened has ended it.
     #[inline]
-    pub(super) fn reopen_due(&mut self, is_woken: bool) {
+    pub(super) fn reopen_due(&mut self, is_empty: bool, until_ns: u64) {
         if self.reopener.has_work() {
             let now_ns = self.now(); // what the poll has closed is due after it began
+            let is_woken = is_empty && now_ns < until_ns;
             self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns, is_woken);
         }
     }

@@ -11,7 +11,7 @@ use sojourn_base::Fault;
 use super::{Event, Patience, Reopen, Transport, tls};
 use crate::transports::hello::{Greeting, Hello, HelloState, Refusal};
 
-/// How long a greeting may take; before the run, how long no further one of all may be over.
+/// How long a greeting may take; before the run, how long it may take until one more is over.
 const GREET_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks before the run.
 const LOOK_NS: u64 = 10_000_000;

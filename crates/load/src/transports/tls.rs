@@ -152,6 +152,7 @@ impl Transport for Secured {
                 }
             }
             Event::Closed(connection) => {
+                broken.retain(|&it| it != connection); // else it would end the next one
                 let link = &mut each[connection as usize];
                 let was_open = link.state == State::Open;
                 link.session = None;

@@ -60,8 +60,9 @@ fn a_connection_that_ends_behind_each_reply_is_opened_again_before_a_client_naps
         assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
         let pauses = pauses(&got);
         assert!(pauses.len() > 50, "{transport}: {}", pauses.len());
-        let quarter_ns = pauses[pauses.len() / 4];
-        assert!(quarter_ns < NAP_NS, "{transport}: three of four took {quarter_ns} ns and more");
+        // A client that naps does so each time, and on a busy machine others are late, too.
+        let short_ns = pauses[pauses.len() / 20];
+        assert!(short_ns < NAP_NS, "{transport}: 19 of 20 took {short_ns} ns and more");
     }
 }
 

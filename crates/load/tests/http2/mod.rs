@@ -111,11 +111,9 @@ fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again
         };
         let (get, connections) = of("GET");
         assert!(connections > 10, "{transport}: {connections}");
-        // Where the end comes late it may be the answer.
-        let late = planned(&get) - count(&get, Outcome::Hit);
+        assert_eq!(count(&get, Outcome::Hit), planned(&get), "{:?}", get.result.errors);
         let again = get.result.checks.sent_again;
-        assert!(again + late + 2 >= connections, "{transport}: {again} of {connections}");
-        assert!(late * 4 < again, "{transport}: {:?}", get.result.errors);
+        assert!(again + 2 >= connections, "{transport}: {again} of {connections}");
         let (post, _) = of("POST");
         assert!(count(&post, Outcome::Closed) > 10, "{transport}: {:?}", post.result.errors);
         assert_eq!(post.result.checks.sent_again, 0, "{transport}");

@@ -56,8 +56,6 @@ fn requests_that_may_be_sent_again_still_go_round() {
     for transport in usable() {
         let result = ask("GET", transport);
         assert!(!is_noted(&result), "{transport}: {:?}", result.notes);
-        // Most ends are on their way for too long to have crossed a request for sure.
-        let late: u64 = result.errors.values().sum();
-        assert!(late + result.checks.sent_again > 10, "{transport}: {:?}", result.checks);
+        assert!(result.checks.sent_again > 10, "{transport}: {:?}", result.checks);
     }
 }

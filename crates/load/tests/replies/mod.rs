@@ -190,8 +190,8 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
                 .result
         };
         let (get, post) = (of("GET"), of("POST"));
-        let (late, again): (u64, u64) = (get.errors.values().sum(), get.checks.sent_again);
-        assert!(again > get.requests / 4 && late * 4 < again, "{transport}: {late}, {again}");
+        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["closed"] > post.requests / 4, "{transport}: {:?}", post.errors);
         let says = |of: &[String]| of.iter().any(|note| note.contains("use fewer connections"));
         assert_eq!((says(&get.notes), says(&post.notes)), (false, true), "{:?}", post.notes);
@@ -243,8 +243,8 @@ fn a_request_that_crosses_a_408_is_sent_again_if_that_does_no_harm() {
             run(Job { method, rate: "200".into(), ..mirror::job(target, transport) }).result
         };
         let (get, post) = (of("GET"), of("POST"));
-        let (late, again): (u64, u64) = (get.errors.values().sum(), get.checks.sent_again);
-        assert!(again > get.requests / 4 && late * 4 < again, "{transport}: {late}, {again}");
+        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["status"] > post.requests / 4, "{transport}: {:?}", post.errors);
         assert_eq!((post.checks.sent_again, post.errors.len()), (0, 1), "{transport}");
     }

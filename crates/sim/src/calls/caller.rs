@@ -218,9 +218,6 @@ impl World<'_> {
         }
         let Some(one) = self.calls.remove(&call) else { return };
         let Some(parent) = self.tasks.get_mut(&one.parent) else { return };
-        if parent.stage != one.stage {
-            return; // the stage had enough replies without this one
-        }
         parent.needed = parent.needed.saturating_sub(1);
         if parent.needed > 0 {
             return;
@@ -252,9 +249,6 @@ impl World<'_> {
         }
         let Some(one) = self.calls.remove(&call) else { return };
         let Some(parent) = self.tasks.get_mut(&one.parent) else { return };
-        if parent.stage != one.stage {
-            return;
-        }
         if parent.spare == 0 {
             self.answer(one.parent, false);
         } else {

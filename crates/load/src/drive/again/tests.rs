@@ -35,19 +35,23 @@ fn comes_back(again: &mut Again, request: u32, sent_ns: u64, ended_ns: u64) -> b
 fn a_request_whose_connection_ends_at_once_is_sent_again_and_one_that_was_under_way_is_not() {
     let mut again = Again::new(vec![0], 0);
     assert!(comes_back(&mut again, 1, 100 * MS, 101 * MS));
-    assert!(comes_back(&mut again, 2, 100 * MS, 110 * MS), "as late as it may be");
-    assert!(!comes_back(&mut again, 3, 100 * MS, 111 * MS));
+    assert!(comes_back(&mut again, 2, 100 * MS, 200 * MS), "as late as it may be");
+    assert!(!comes_back(&mut again, 3, 100 * MS, 201 * MS));
     assert!(!comes_back(&mut again, 4, 100 * MS, 300 * MS), "a worker that died over it");
     let mut doze = Again::new(Vec::new(), 5 * MS);
-    assert!(comes_back(&mut doze, 1, 100 * MS, 115 * MS), "the client looks so seldom");
-    assert!(!comes_back(&mut doze, 2, 100 * MS, 116 * MS));
+    assert!(comes_back(&mut doze, 1, 100 * MS, 205 * MS), "the client looks so seldom");
+    assert!(!comes_back(&mut doze, 2, 100 * MS, 206 * MS));
+    let mut stopped = Again { gap: (140 * MS, 30 * MS), ..Again::new(vec![0], 0) };
+    assert!(comes_back(&mut stopped, 1, 100 * MS, 230 * MS), "the client did not run for 30 ms");
+    assert!(!comes_back(&mut stopped, 2, 100 * MS, 231 * MS));
+    assert!(!comes_back(&mut stopped, 3, 150 * MS, 251 * MS), "that was before it was sent");
 }
 
 #[test]
 fn far_away_an_end_may_cross_a_request_for_longer() {
-    let mut again = Again::new(vec![30 * MS], 0);
-    assert!(comes_back(&mut again, 1, 100 * MS, 190 * MS));
-    assert!(!comes_back(&mut again, 2, 100 * MS, 191 * MS));
+    let mut again = Again::new(vec![50 * MS], 0);
+    assert!(comes_back(&mut again, 1, 100 * MS, 250 * MS));
+    assert!(!comes_back(&mut again, 2, 100 * MS, 251 * MS));
 }
 
 #[test]

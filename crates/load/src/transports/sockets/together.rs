@@ -35,7 +35,7 @@ pub(super) fn open(
     while next < count || !under_way.is_empty() {
         while next < count && under_way.len() < AT_ONCE {
             under_way.push(Attempt::begin(way(next), (next, count), greeting)?);
-            next += 1;
+            (next, last_opened) = (next + 1, Instant::now()); // of some sockets, to begin takes its time
         }
         let (before, mut at) = (under_way.len(), 0);
         while at < under_way.len() {

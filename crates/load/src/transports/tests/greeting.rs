@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use super::*;
 use crate::transports::hello::{Hello, HelloState};
@@ -66,12 +67,28 @@ fn slow<const MS: u64>(mut stream: TcpStream) {
     let _ = stream.read(&mut [0]);
 }
 
-/// As over a slow network: one after another they would take six seconds.
+/// Greetings under way, and the most of them at any time.
+static TALKS: AtomicU32 = AtomicU32::new(0);
+static TALKS_MOST: AtomicU32 = AtomicU32::new(0);
+
+/// As over a slow network.
+fn counted(stream: TcpStream) {
+    TALKS_MOST.fetch_max(TALKS.fetch_add(1, SeqCst) + 1, SeqCst);
+    let mut stream = stream;
+    let mut heard = [0; 5];
+    let _ = stream.read_exact(&mut heard);
+    thread::sleep(Duration::from_millis(60));
+    TALKS.fetch_sub(1, SeqCst);
+    let _ = stream.write_all(b"READY");
+    let _ = stream.read(&mut [0]);
+}
+
 #[test]
 fn many_connections_are_greeted_beside_one_another() {
-    let address = server(slow::<60>);
+    let address = server(counted);
     let opened = sockets::connect(&mut [vec![address.into()]], false, &[], 100, &hallo()).unwrap();
     assert_eq!(opened.len(), 100);
+    assert!(TALKS_MOST.load(SeqCst) > 1, "one after another");
 }
 
 #[test]
