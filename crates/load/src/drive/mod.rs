@@ -5,6 +5,8 @@ mod again;
 mod closed;
 mod connections;
 mod datagrams;
+#[cfg(test)]
+mod deaf;
 mod hot_loop;
 pub mod long;
 pub mod measurement;

@@ -158,7 +158,7 @@ impl Transport for Epoll {
             _ => return Reopen::Refused,
         }
         let socket = opening.into_socket();
-        // What was reported of it until now was read by nobody, and is reported again.
+        // What was reported of it until now was not read, and is reported again.
         let how = if is_watched { libc::EPOLL_CTL_MOD } else { libc::EPOLL_CTL_ADD };
         if !self.watch(connection, &socket, how) {
             return Reopen::Refused;

@@ -66,9 +66,9 @@ pub fn open(
             return Err(Fault::failed(what, "target", "see whether the server hangs"));
         }
         this.poll(Patience::for_first(LOOK_NS), &mut |_| {});
-        let open = this.each.iter().filter(|state| !matches!(state, State::Done)).count();
-        if open < left {
-            (left, since) = (open, Instant::now());
+        let undone = this.each.iter().filter(|state| !matches!(state, State::Done)).count();
+        if undone < left {
+            (left, since) = (undone, Instant::now());
         }
     }
     this.each.iter_mut().for_each(|state| *state = State::Open);

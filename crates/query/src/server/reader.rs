@@ -19,7 +19,7 @@ use crate::fifo::Fifo;
 const LISTENER: u64 = 0;
 /// Events taken at once.
 const EVENTS: usize = 256;
-/// For how long nobody is accepted after nobody could be, unless a connection ends.
+/// For how long no client is accepted after one could not be, unless a connection ends.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How a connection is accepted.
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Nobody can be accepted now, for want of descriptors or memory. The listener would be ready again and
+    /// No client can be accepted now, for want of descriptors or memory. The listener would be ready again and
     /// again, so it is left alone until a connection ends, or for a while.
     #[cold]
     fn pause(&mut self) {

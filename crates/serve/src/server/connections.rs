@@ -7,7 +7,7 @@ use super::{LISTENER, Ready, Server, Slot};
 use crate::arrival;
 use crate::connection::{Connection, State};
 
-/// For how long nobody is accepted after nobody could be, ns, unless a connection ends.
+/// For how long no client is accepted after one could not be, ns, unless a connection ends.
 const PAUSE_NS: u64 = 100_000_000;
 
 /// How a connection is accepted.
@@ -80,7 +80,7 @@ impl Server {
         self.notes.accepted();
     }
 
-    /// Nobody can be accepted now. The listener would be ready again and again, so it is left alone until a
+    /// No client can be accepted now. The listener would be ready again and again, so it is left alone until a
     /// connection ends, or for a while.
     #[cold]
     fn pause(&mut self) {

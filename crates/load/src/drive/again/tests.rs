@@ -1,18 +1,9 @@
 use super::*;
+use crate::drive::deaf::Deaf;
 use crate::job::shards::Shards;
 use crate::plan::marks::{Marks, room_for_plan};
-use crate::protocols::{Asked, Decoder, Step};
 
 const MS: u64 = 1_000_000;
-
-struct Deaf;
-
-impl Decoder for Deaf {
-    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        Step { used: bytes.len(), request: None, reply: None }
-    }
-    fn reset(&mut self) {}
-}
 
 /// Whether `request`, sent at `sent_ns`, is to be sent again where its connection, which has served, ends at
 /// `ended_ns`.

@@ -1,14 +1,5 @@
 use super::*;
-use crate::protocols::{Asked, Step};
-
-struct Deaf;
-
-impl Decoder for Deaf {
-    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        Step { used: bytes.len(), request: None, reply: None }
-    }
-    fn reset(&mut self) {}
-}
+use crate::drive::deaf::Deaf;
 
 fn connections(count: u32, depth: u32) -> Connections {
     Connections::new(count, depth, false, Shards::new(1, 1), || Box::new(Deaf))

@@ -1,18 +1,9 @@
 use super::*;
+use crate::drive::deaf::Deaf;
 use crate::job::shards::Shards;
-use crate::protocols::{Asked, Decoder, Step};
 use crate::transports::{Event, Patience};
 
 const MS: u64 = 1_000_000;
-
-struct Deaf;
-
-impl Decoder for Deaf {
-    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        Step { used: bytes.len(), request: None, reply: None }
-    }
-    fn reset(&mut self) {}
-}
 
 /// Opens connections from a time on, and counts how often it is asked.
 struct Slow {

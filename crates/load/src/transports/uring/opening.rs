@@ -41,7 +41,7 @@ impl Uring {
         self.ring.syscalls += 1;
     }
 
-    /// Lets the ring report once that `opening` may go on, which nobody reads: it ends a wait.
+    /// Lets the ring report once that `opening` may go on, only to end a wait.
     fn watch(&mut self, connection: u32, opening: &sockets::Opening) {
         if self.each[connection as usize].is_watched {
             return;
