@@ -134,7 +134,7 @@ impl Again {
             let has_idled = || reopener.has_idled(connection, due_ns) && connections.any_hit();
             let (may, of) = (!has_begun && (is_proven || has_idled()), (request, due_ns));
             let sent_ns = marks.sent_ns[request as usize];
-            if may && self.is_crossing(connection, of, sent_ns, now_ns) {
+            if may && self.is_crossing(connections.number(connection), of, sent_ns, now_ns) {
                 self.give_back(connections, (connection, request), now_ns, marks);
             }
         }
@@ -211,7 +211,7 @@ impl Drive {
             let request = self.again.waiting[at] as usize;
             let own = self.probe.as_ref().filter(|probe| probe.is_own(request));
             let connection = match own.map(|probe| probe.connection) {
-                Some(own) => Some(own).filter(|&own| self.connections.has_room(own)),
+                Some(own) => self.connections.with_room(own),
                 None => self.connections.pick_last(0), // of one server alone
             };
             if let Some(connection) = connection {

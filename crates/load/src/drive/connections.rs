@@ -8,6 +8,7 @@
 mod flight;
 mod idle;
 mod room;
+mod spare;
 
 use room::Room;
 
@@ -48,9 +49,32 @@ struct Connection {
     decoder: Box<dyn Decoder>,
 }
 
+impl Connection {
+    /// One to the server `shard` that is not open.
+    fn closed(shard: u32, depth: u32, decoder: Box<dyn Decoder>) -> Self {
+        Self {
+            next: NONE,
+            previous: NONE,
+            head: 0,
+            len: 0,
+            limit: depth,
+            open: false,
+            has_hit: false,
+            aside: false,
+            first_byte_ns: 0,
+            heard_ns: 0,
+            idle_ns: 0,
+            shard,
+            decoder,
+        }
+    }
+}
+
 /// All connections of one thread.
 pub struct Connections {
     each: Vec<Connection>,
+    /// How many there are beside spares, which come behind them.
+    count: u32,
     /// Requests in flight: `depth` slots for each connection, as rings.
     slots: Vec<u32>,
     depth: u32,
@@ -82,24 +106,11 @@ impl Connections {
         mut decoder: impl FnMut() -> Box<dyn Decoder>,
     ) -> Self {
         let each = (0..count)
-            .map(|nth| Connection {
-                next: NONE,
-                previous: NONE,
-                head: 0,
-                len: 0,
-                limit: depth,
-                open: false,
-                has_hit: false,
-                aside: false,
-                first_byte_ns: 0,
-                heard_ns: 0,
-                idle_ns: 0,
-                shard: shards.of_connection(nth),
-                decoder: decoder(),
-            })
+            .map(|nth| Connection::closed(shards.of_connection(nth), depth, decoder()))
             .collect();
         let mut this = Self {
             each,
+            count,
             slots: vec![NONE; count as usize * depth as usize],
             depth,
             rooms: vec![Room::new(depth); shards.count() as usize],
@@ -156,6 +167,11 @@ impl Connections {
     pub(super) fn interleaved(&mut self, connection: u32) -> Option<&mut dyn Interleaved> {
         let it = &mut self.each[connection as usize];
         if it.open { it.decoder.interleaved() } else { None }
+    }
+
+    /// Whether the reply that is read on `connection` has no end but that of the connection.
+    pub(super) fn is_open_ended(&self, connection: u32) -> bool {
+        self.each[connection as usize].decoder.is_open_ended()
     }
 
     /// A request on `connection` was answered as it should be.

@@ -110,7 +110,7 @@ impl Drive {
         {
             it.begin(asked, &mut self.bytes);
         }
-        self.marks.connection[request] = connection;
+        self.marks.connection[request] = self.connections.number(connection);
     }
 
     #[inline]
@@ -157,9 +157,7 @@ impl Drive {
                     } else {
                         read(connections, connection, bytes, now_ns, plan, marks, live)
                     };
-                    if after == After::GoOn {
-                        reopener.served(connection, bytes);
-                    } else {
+                    if !reopener.goes_on(connection, bytes, now_ns, after) {
                         if after == After::Broken && was_idle {
                             reopener.judge(connections, connection, bytes, now_ns);
                         }
@@ -270,8 +268,8 @@ impl Drive {
             timed_out: overdue.timed_out,
             used_up_ns,
             broke: reopener.broke(),
+            tls: transport.tls().map(|seen| seen.explain(reopener.cuts_open_ended())),
             heard: reopener.into_heard(),
-            tls: transport.tls(),
             ..ThreadMeasurement::default()
         };
         if let Some(segments) = self.segments {

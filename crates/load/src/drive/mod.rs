@@ -95,6 +95,8 @@ pub struct Setup {
     pub connections: u32,
     /// See `connections`.
     pub depth: u32,
+    /// Whether `transport` has a spare for each connection, the probe's included.
+    pub has_spares: bool,
     /// How long a round trip to the server takes, ns, by connection; empty: no time.
     pub round_trips_ns: Vec<u64>,
     /// How time passes.
@@ -183,6 +185,11 @@ impl Drive {
         if !protocol.may_repeat() && !setup.datagrams {
             lists.heed_idle_ends();
         }
+        let mut reopener = Reopener::new(sockets, setup.timeout_ns);
+        if setup.has_spares {
+            lists.add_spares(|| protocol.decoder());
+            reopener.add_spares();
+        }
         let mut watch = Watch::new(setup.times, setup.wait, setup.outage_over_ns, setup.is_apart);
         let segments = setup.ring.map(|(ring, border)| Segments::new(ring, border));
         if let Some(segments) = &segments {
@@ -196,7 +203,8 @@ impl Drive {
             again: Again::new(setup.round_trips_ns, setup.doze_ns),
             returns_rest: protocol.leaves_alone_what_follows_the_last(),
             repeats: protocol.may_repeat(),
-            reopener: Reopener::new(sockets, setup.timeout_ns),
+            owing: Owing::new(reopener.connections()),
+            reopener,
             watch,
             clock: Monotonic,
             mask: if segments.is_some() { load_len - 1 } else { usize::MAX },
@@ -205,7 +213,6 @@ impl Drive {
             marks: setup.marks.into(),
             transport: setup.transport,
             interleaves: protocol.interleaves(),
-            owing: Owing::new(sockets),
             protocol,
             times: setup.times,
             wait: setup.wait,

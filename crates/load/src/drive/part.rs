@@ -16,8 +16,11 @@ use crate::job::shards::Shards;
 use crate::plan::marks::{self, Marks, ThreadMeasurement};
 use crate::plan::resolve::{Resolved, Wait};
 use crate::protocols::Protocol;
-use crate::transports::{Ends, greeted, sockets, tls};
+use crate::transports::{Ends, greeted, may_be_open, sockets, tls};
 use crate::watch::cpu;
+
+/// Files that this process has open beside its connections, at most.
+const FILES_BESIDE: u64 = 100;
 
 /// Where all threads wait for the time at which the warm-up starts.
 pub(super) struct Together {
@@ -126,6 +129,12 @@ fn take_place(nth: usize, resolved: &Resolved) -> Result<Option<Turns>, Fault> {
     }
 }
 
+/// Whether each connection has a spare: replies interleave, and as many files may be open.
+fn has_spares(resolved: &Resolved, protocol: &dyn Protocol) -> bool {
+    let connections = u64::from(resolved.job.connections) + 1; // the probe has one
+    protocol.interleaves() && may_be_open(2 * connections + FILES_BESIDE)
+}
+
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let Part { nth, plan, ring, probe, sockets, protocol, live } = part;
     let turns = take_place(nth, resolved)?;
@@ -135,18 +144,20 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let addresses = servers(resolved, &sockets[..sockets.len().min(shards.count() as usize)])?;
     let is_known = addresses.len() == shards.count() as usize;
     let round_trips_ns = sockets.iter().map(sockets::round_trip_ns).collect();
+    let count = connections + u32::from(probe.is_some());
+    let has_spares = has_spares(resolved, protocol.as_ref());
     let ends = Ends {
         addresses: if is_known { addresses } else { vec![Address::Ip(([127, 0, 0, 1], 0).into())] },
         sources: resolved.sources.clone(),
         sockets,
-        connections: connections + u32::from(probe.is_some()),
+        connections: count,
+        spares: if has_spares { count } else { 0 },
         datagrams,
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
         says_more: protocol.interleaves(),
         greeting: on_sockets(resolved, protocol.as_ref()),
     };
-    let count = ends.connections;
     let mut transport = match &resolved.secure {
         Some(secure) => {
             let place = resolved.target.place();
@@ -171,6 +182,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         decoders,
         shards,
         connections,
+        has_spares,
         depth: resolved.job.depth,
         round_trips_ns,
         times: Times {

@@ -44,9 +44,12 @@ impl Drive {
     #[inline]
     pub(crate) fn probe(&mut self, now_ns: u64) {
         let Some(probe) = &mut self.probe else { return };
-        let (next, connection) = (probe.next, probe.connection);
+        let (next, own) = (probe.next, probe.connection);
         let is_due = next < self.plan.intended_ns.len() && self.plan.intended_ns[next] <= now_ns;
-        if is_due && self.stopped_ns.is_none() && self.connections.has_room(connection) {
+        if is_due
+            && self.stopped_ns.is_none()
+            && let Some(connection) = self.connections.with_room(own)
+        {
             probe.next += 1;
             self.send(next, connection);
         }
@@ -57,7 +60,7 @@ impl Drive {
     pub(super) fn probe_due_ns(&self, now_ns: u64) -> u64 {
         let Some(probe) = &self.probe else { return u64::MAX };
         let is_left = probe.next < self.plan.intended_ns.len();
-        if is_left && self.connections.has_room(probe.connection) {
+        if is_left && self.connections.with_room(probe.connection).is_some() {
             return self.plan.intended_ns[probe.next].saturating_sub(now_ns);
         }
         u64::MAX

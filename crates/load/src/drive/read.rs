@@ -8,6 +8,8 @@ use crate::protocols::Outcome;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     GoOn,
+    /// The server answers what is in flight on it, and takes no more.
+    Leaving,
     /// The server announced that it closes it now.
     Agreed,
     /// The server ended an idle connection, it says, when the oldest request was on its way.

@@ -5,8 +5,11 @@
 //! twice as long, so that a slow server is not asked for one handshake after another in vain.
 
 mod attempts;
+mod refused;
+mod spare;
 
 use attempts::{ATTEMPT_NS, Broken, PAUSE_NS, PAUSE_NS_MAX};
+use refused::REFUSAL_BYTES;
 
 use super::read::After;
 use super::{Connections, owing};
@@ -18,16 +21,14 @@ const HELD_NS: u64 = 1_000_000_000;
 const HOPELESS_NS: u64 = 5_000_000_000;
 /// How many of the server's first bytes are stored.
 const HEARD_BYTES: usize = 32;
-/// One that ends sooner was refused, also where nothing was sent and nothing came on it.
-const AT_ONCE_NS: u64 = 100_000_000;
-/// Bytes retained of what the server says when it refuses a connection: a line.
-const REFUSAL_BYTES: usize = 200;
 /// A connection that is open for so long before a request is due idles.
 const IDLE_NS: u64 = 1_000_000;
 
 /// Which connections are down, and when each is tried again.
 pub(super) struct Reopener {
     each: Vec<Broken>,
+    /// How many there are beside spares, which come behind them.
+    count: u32,
     /// Connections that the transport has still to drop.
     to_drop: Vec<u32>,
     /// How long the first attempt to open one may take.
@@ -43,6 +44,8 @@ pub(super) struct Reopener {
     overlong: u64,
     heard: Vec<u8>,
     refusal: Vec<u8>,
+    /// A reply was cut off that has no end but that of its connection.
+    cuts_open_ended: bool,
 }
 
 impl Reopener {
@@ -50,6 +53,7 @@ impl Reopener {
     pub(super) fn new(connections: u32, timeout_ns: u64) -> Self {
         Self {
             each: vec![Broken::default(); connections as usize],
+            count: connections,
             to_drop: Vec::with_capacity(connections as usize),
             attempt_ns: timeout_ns.clamp(ATTEMPT_NS.0, ATTEMPT_NS.1),
             down: Vec::with_capacity(connections as usize),
@@ -62,15 +66,17 @@ impl Reopener {
             overlong: 0,
             heard: Vec::with_capacity(HEARD_BYTES),
             refusal: Vec::with_capacity(REFUSAL_BYTES),
+            cuts_open_ended: false,
         }
     }
 
+    /// Whether there is something to open or to drop.
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        !self.down.is_empty()
+        !self.down.is_empty() || !self.to_drop.is_empty()
     }
 
-    /// How long until there is work, ns; for ever where none is down.
+    /// How long until one is tried again, ns; for ever where none is down.
     #[inline]
     pub(super) fn due_ns(&self, now_ns: u64) -> u64 {
         if self.has_work() { self.next_try_ns.saturating_sub(now_ns) } else { u64::MAX }
@@ -78,11 +84,12 @@ impl Reopener {
 
     #[inline]
     pub(super) fn is_hopeless(&self, now_ns: u64) -> bool {
-        self.down.len() == self.each.len()
-            && self.has_work()
+        !self.down.is_empty()
             && now_ns.saturating_sub(self.all_down_since_ns) > HOPELESS_NS
+            && self.are_all_down()
     }
 
+    /// How many there are, spares included.
     pub(super) fn connections(&self) -> u32 {
         self.each.len() as u32
     }
@@ -128,6 +135,24 @@ impl Reopener {
         due_ns > self.each[connection as usize].opened_ns + IDLE_NS
     }
 
+    /// `bytes` were read on `connection`; whether it goes on `after` them.
+    #[inline]
+    pub(super) fn goes_on(
+        &mut self,
+        connection: u32,
+        bytes: &[u8],
+        now_ns: u64,
+        after: After,
+    ) -> bool {
+        if after == After::Leaving {
+            self.relieve(connection, now_ns);
+        } else if after != After::GoOn {
+            return false;
+        }
+        self.served(connection, bytes);
+        true
+    }
+
     /// `bytes` were read on `connection`, and they were asked for.
     #[inline]
     pub(super) fn served(&mut self, connection: u32, bytes: &[u8]) {
@@ -144,66 +169,36 @@ impl Reopener {
         }
     }
 
-    /// `connection` is about to end after `bytes`, and what is in flight on it with it: was it refused?
-    ///
-    /// So is one that ends soon after it was opened without a right answer, if it was asked or told
-    /// something, or ends at once. One that was idle until then had no chance to answer.
-    #[cold]
-    pub(super) fn judge(
-        &mut self,
-        connections: &Connections,
-        connection: u32,
-        bytes: &[u8],
-        now_ns: u64,
-    ) {
-        let it = &mut self.each[connection as usize];
-        if connections.has_hit(connection) {
-            (it.is_refused, it.is_answered) = (false, false);
-            return;
-        }
-        let lived_ns = now_ns.saturating_sub(it.opened_ns);
-        let was_asked = connections.oldest(connection).is_some();
-        let is_spoken = was_asked || it.has_served || !bytes.is_empty();
-        if lived_ns < AT_ONCE_NS || (lived_ns < HELD_NS && is_spoken) {
-            it.is_refused |= !it.has_served;
-            it.is_answered |= it.has_served;
-        }
-        if self.refusal.is_empty() && !was_asked {
-            self.refusal.extend(bytes.iter().take(REFUSAL_BYTES));
-        }
-    }
-
-    /// How many connections were refused each time that they were opened: without a reply, and with one.
-    pub(super) fn refused(&self, connections: &Connections) -> (u64, u64) {
-        let each = || self.each.iter().zip(0..).filter(|(_, nth)| !connections.has_hit(*nth));
-        let count = |is_it: fn(&Broken) -> bool| each().filter(|(it, _)| is_it(it)).count() as u64;
-        (count(|it| it.is_refused && !it.is_answered), count(|it| it.is_answered))
-    }
-
-    /// What the server sent beside any request before it closed one.
-    pub(super) fn take_refusal(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.refusal)
-    }
-
     /// `connection` broke, and the transport knows it. If the server had announced that it would close
     /// it (`agreed`), or it had served or held for long, it is opened again at once: a server that
     /// closes after each reply sets the pace, not our patience.
     #[cold]
     pub(super) fn closed(&mut self, connection: u32, now_ns: u64, agreed: bool) {
         let it = &mut self.each[connection as usize];
-        if it.is_down {
+        if it.is_down || it.is_resting {
             return;
         }
+        it.is_leaving = false;
         let at_once = agreed || it.has_served || now_ns.saturating_sub(it.opened_ns) > HELD_NS;
         it.pause_ns = if at_once { 0 } else { (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX) };
-        it.is_down = true;
         self.broke += u64::from(!agreed);
+        if self.may_rest(connection, at_once) {
+            self.each[connection as usize].rest();
+        } else {
+            self.goes_down(connection, now_ns);
+        }
+        if self.are_all_down() {
+            self.all_down_since_ns = now_ns;
+        }
+    }
+
+    /// `connection` is tried again after its pause.
+    fn goes_down(&mut self, connection: u32, now_ns: u64) {
+        let it = &mut self.each[connection as usize];
+        (it.is_down, it.is_resting) = (true, false);
         it.next_try_ns = now_ns + it.pause_ns;
         self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
         self.down.push(connection);
-        if self.down.len() == self.each.len() {
-            self.all_down_since_ns = now_ns;
-        }
     }
 
     /// `connection` is of no use any more after `bytes`; the transport learns it after the poll that
@@ -259,7 +254,7 @@ impl Reopener {
         }
     }
 
-    /// Tries one that is down; whether it is open now.
+    /// Tries one that is down; whether it is not any more.
     fn try_one(
         &mut self,
         connection: u32,
@@ -279,17 +274,23 @@ impl Reopener {
                 owing::say(connections, connection, transport, &mut Vec::new());
                 return true;
             }
-            Reopen::Pending if it.goes_on(self.attempt_ns, now_ns) => it.look_again(now_ns),
+            Reopen::Pending if it.goes_on(self.attempt_ns, now_ns) => {
+                it.look_again(now_ns);
+                return false;
+            }
             Reopen::Pending => {
                 transport.close(connection);
                 it.abandoned += 1;
-                it.pause(now_ns);
             }
             refused @ (Reopen::Refused | Reopen::NoPort) => {
                 self.out_of_ports += u64::from(refused == Reopen::NoPort);
-                it.pause(now_ns);
             }
         }
+        if self.may_rest(connection, false) {
+            self.each[connection as usize].rest();
+            return true;
+        }
+        self.each[connection as usize].pause(now_ns);
         false
     }
 }

@@ -153,7 +153,7 @@ pub(super) fn read(
     while let Some(request) = connections.interleaved(connection).and_then(Interleaved::returned) {
         again.give_back(connections, (connection, request), now_ns, marks);
     }
-    if connections.heed_room(connection, now_ns) { After::Agreed } else { After::GoOn }
+    connections.heed_room(connection, now_ns)
 }
 
 /// What came is of no protocol: the oldest request has met it, and all others are lost with it.

@@ -12,6 +12,7 @@ pub(crate) mod http;
 mod http2;
 #[cfg(fuzzing)]
 pub mod http2;
+mod interleaved;
 mod key_value;
 mod line;
 mod memcache;
@@ -42,6 +43,7 @@ use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::status_counts::StatusCounts;
 use crate::transports::hello::Greeting;
 
+pub use interleaved::Interleaved;
 pub use outcome::Outcome;
 pub(crate) use udp::id_of as datagram_id;
 
@@ -140,31 +142,16 @@ pub trait Decoder: Send {
     fn was_farewell(&self) -> bool {
         false
     }
+    /// Whether the reply being read has no end but that of the connection.
+    fn is_open_ended(&self) -> bool {
+        false
+    }
     /// Forgets a reply read in part: the connection is new.
     fn reset(&mut self);
     /// What it does beside reading where replies interleave.
     fn interleaved(&mut self) -> Option<&mut dyn Interleaved> {
         None
     }
-}
-
-/// A connection on which replies interleave: it says more than requests, and may have less room for them.
-pub trait Interleaved {
-    /// Makes of a message, as the protocol encodes it, what is sent on this connection.
-    fn begin(&mut self, asked: Asked, message: &mut Vec<u8>);
-    /// The reply to `request` is not waited for any more.
-    fn cancel(&mut self, request: u32);
-    /// A request that the server goes away from without having looked at it, which may be sent again on
-    /// another connection; each once.
-    fn returned(&mut self) -> Option<u32>;
-    /// Whether there is anything to [`Interleaved::say`].
-    fn owes(&self) -> bool;
-    /// Appends what the server is to hear beside requests: first of all, that the connection is open.
-    fn say(&mut self, out: &mut Vec<u8>);
-    /// How many requests may be in flight; 0 before the server has announced it, and when it goes away.
-    fn room(&self) -> u32;
-    /// Nothing is in flight on it and nothing can be any more.
-    fn is_over(&self) -> bool;
 }
 
 /// One operation of a protocol; its number is its place in the table.

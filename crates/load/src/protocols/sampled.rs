@@ -7,8 +7,9 @@
 //! included, and some 200 to 400 of any number. The loop copies their bytes into buffers that are used
 //! again, and never waits for another thread that does so at the same moment: then the reply is not kept.
 //!
-//! Replies are numbered here, in the order in which they begin, because a long run uses the numbers of its
-//! requests again: they are places in a ring ([`crate::plan::lanes`]).
+//! Replies are numbered here, because a long run uses the numbers of its requests again: they are places in a
+//! ring ([`crate::plan::lanes`]). Each connection takes some numbers at a time, so that threads seldom write to
+//! what they share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -31,6 +32,8 @@ const ROOM: usize = 4096;
 const BODY_MAX: usize = 1 << 20;
 /// Most bytes of all buffers: where bodies are longer, fewer are stored.
 const BYTES_MAX: usize = 32 << 20;
+/// Numbers that a connection takes at a time.
+const NUMBERS: u32 = 64;
 /// Bytes shown of the first body that is wrong.
 const SHOWN: usize = 60;
 
@@ -38,7 +41,7 @@ const SHOWN: usize = 60;
 pub struct Sampled {
     /// Of so many replies one is stored; a power of two.
     every: AtomicU32,
-    /// The number of the next reply of all threads; it begins again after 2^32.
+    /// The first number that no connection has taken; it begins again after 2^32.
     next: AtomicU32,
     shelf: Mutex<Shelf>,
     sha256: Option<[u8; 32]>,
@@ -57,6 +60,13 @@ struct Shelf {
 struct StoredBody {
     body: Body,
     sha256: Option<[u8; 32]>,
+}
+
+/// The numbers of one connection's next replies.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    next: u32,
+    left: u32,
 }
 
 /// A body as far as it has been read.
@@ -124,10 +134,14 @@ impl Sampled {
         }))
     }
 
-    /// Where the body of the reply goes that begins now; `None`: it is not kept.
+    /// Where the body of the reply goes that begins now, the next of `numbers`; `None`: it is not kept.
     #[inline]
-    pub fn begin(&self) -> Option<Body> {
-        let number = self.next.fetch_add(1, Relaxed);
+    pub fn begin(&self, numbers: &mut Numbers) -> Option<Body> {
+        if numbers.left == 0 {
+            *numbers = Numbers { next: self.next.fetch_add(NUMBERS, Relaxed), left: NUMBERS };
+        }
+        let number = numbers.next;
+        *numbers = Numbers { next: number.wrapping_add(1), left: numbers.left - 1 };
         if !self.is_chosen(number) {
             return None;
         }

@@ -66,16 +66,17 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
     let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
     let sockets = std::mem::take(&mut ends.sockets);
     let room = (ends.request_bytes_max * ends.depth as usize).min(64 * 1024);
+    let places = sockets.len() + ends.spares as usize;
     let mut this = Epoll {
         set: epoll,
-        opening: sockets.iter().map(|_| None).collect(),
-        unsent: sockets.iter().map(|_| Vec::with_capacity(room)).collect(),
+        opening: (0..places).map(|_| None).collect(),
+        unsent: (0..places).map(|_| Vec::with_capacity(room)).collect(),
         broken: Vec::with_capacity(sockets.len()),
         buffer: vec![1; BUFFER].into_boxed_slice(),
         events: [libc::epoll_event { events: 0, u64: 0 }; EVENTS],
         syscalls: 0,
         has_pwait2: true,
-        open: Vec::with_capacity(sockets.len()),
+        open: Vec::with_capacity(places),
         ends,
     };
     for (connection, socket) in sockets.into_iter().enumerate() {
@@ -88,6 +89,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
         }
         this.open.push(Some(socket));
     }
+    this.open.resize_with(places, || None);
     Ok(Box::new(this))
 }
 

@@ -111,6 +111,9 @@ pub struct Ends {
     pub sockets: Vec<Socket>,
     /// Number of connections (also where there are no sockets).
     pub connections: u32,
+    /// Further ones behind them, closed at first: as many, each leading where its connection does, or none.
+    /// Protocols that greet have none.
+    pub spares: u32,
     /// Whether each receive is a datagram of its own.
     pub datagrams: bool,
     /// Upper bound on the bytes of one request.
@@ -126,7 +129,9 @@ pub struct Ends {
 impl Ends {
     /// Where `connection` leads, and where it comes from.
     fn way(&self, connection: u32) -> sockets::Way {
-        sockets::Way::nth(&self.addresses, self.datagrams, &self.sources, connection)
+        let is_spare = connection >= self.connections;
+        let nth = if is_spare { connection - self.connections } else { connection };
+        sockets::Way::nth(&self.addresses, self.datagrams, &self.sources, nth)
     }
 
     /// Buffers for arrivals: two a connection, so that one can be read while the other is filled.
@@ -190,6 +195,14 @@ pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fau
             Err(kind::unknown(name, iter::once("auto").chain(names), "transport", "transport"))
         }
     }
+}
+
+/// Whether so many files may be open in this process.
+pub fn may_be_open(files: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills `limit`, which outlives the call.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    !is_known || limit.rlim_cur >= files
 }
 
 #[cfg(test)]

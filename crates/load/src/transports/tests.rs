@@ -12,6 +12,7 @@ use crate::transports::hello::Greeting;
 mod broken;
 mod broken_tls;
 mod greeting;
+mod spare;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -35,6 +36,7 @@ fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends
         sources: vec![],
         sockets,
         connections,
+        spares: 0,
         datagrams: false,
         request_bytes_max,
         depth: 4,
@@ -251,17 +253,8 @@ fn each_datagram_comes_alone() {
         let sockets =
             sockets::connect(&mut [vec![address.into()]], true, &[], 2, &Greeting::default())
                 .unwrap();
-        let ends = Ends {
-            says_more: false,
-            addresses: vec![address.into()],
-            sources: vec![],
-            sockets,
-            connections: 2,
-            datagrams: true,
-            request_bytes_max: 64,
-            depth: 1,
-            greeting: Greeting::default(),
-        };
+        let ends =
+            Ends { sockets, connections: 2, datagrams: true, depth: 1, ..ends(address, 0, 64) };
         let mut transport = (entry.open)(ends).unwrap();
         transport.send(1, b"hello");
         let mut seen = Vec::new();

@@ -72,7 +72,7 @@ pub fn open(
     secure: &Secure,
     place: &str,
 ) -> Result<Box<dyn Transport>, Fault> {
-    let count = ends.connections as usize;
+    let (count, spares) = (ends.connections as usize, ends.spares as usize);
     let longest = ends.request_bytes_max;
     let needed = (longest + (longest / RECORD + 1) * RECORD_EXTRA).max(HELLO_MAX);
     let out_max = if ends.says_more { usize::MAX } else { needed };
@@ -96,6 +96,7 @@ pub fn open(
     this.shake_all(place)?;
     this.wait_for_refusal(place)?;
     (0..count as u32).for_each(|connection| this.opened(connection));
+    this.each.resize_with(count + spares, Link::closed);
     Ok(Box::new(this))
 }
 
@@ -148,7 +149,7 @@ impl Transport for Secured {
             Event::Ended(connection) => {
                 let link = &each[connection as usize];
                 if link.state == State::Open && link.passed_bytes && secure.ends_bodies() {
-                    seen.wrong(|| faults::UNANNOUNCED.into()); // its end is not passed on
+                    seen.is_torn = true; // its end is not passed on
                 }
             }
             Event::Closed(connection) => {

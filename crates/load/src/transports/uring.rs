@@ -64,7 +64,9 @@ impl Uring {
     fn open(mut ends: Ends) -> Result<Self, Fault> {
         let count = ends.sockets.len();
         let sockets = std::mem::take(&mut ends.sockets);
-        let each = sockets.into_iter().map(|socket| Connection::new(socket, &ends)).collect();
+        let mut each: Vec<Connection> =
+            sockets.into_iter().map(|socket| Connection::new(socket, &ends)).collect();
+        each.extend((0..ends.spares).map(|_| Connection::spare(&ends)));
         let fault = |error: io::Error| {
             Fault::failed(
                 format!("cannot set up io_uring for {count} connections: {error}"),

@@ -1,5 +1,6 @@
 //! HTTP/2 against servers of ours that do what they like, and a real one.
 
+mod leaving;
 mod peer;
 
 use std::io::{Read, Write};

@@ -33,6 +33,12 @@ pub enum Manner {
     Takes(u32),
     /// Goes away after as many on a connection.
     GoesAway(u64),
+    /// The same, and answers the last of them after a while.
+    Drains(u64, Duration),
+    /// The same, and says before that it will go away, and only at the end behind which request.
+    Warns(u64, Duration),
+    /// Goes away after as many, and ends the connection before it has answered the last.
+    Leaves(u64),
     /// Ends a connection without a word when the next request after as many has come.
     Ends(u64),
     /// The same, but it ends it after a while.
@@ -58,6 +64,10 @@ pub struct Seen {
     pub requests: AtomicU64,
     pub open_max: AtomicU64,
     pub cancelled: AtomicU64,
+    /// Connections that owe their last reply, those that have sent it, and requests on others meanwhile.
+    pub draining: AtomicU64,
+    pub drained: AtomicU64,
+    pub beside: AtomicU64,
     pub body_bytes: AtomicU64,
     /// Start and end of the stall, ns of the monotonic clock; who holds the lock stalls all.
     pub stall: Mutex<Option<(u64, u64)>>,
@@ -187,17 +197,34 @@ impl<'a> Link<'a> {
     fn asked(&mut self, stream: u32) -> std::io::Result<()> {
         self.count += 1;
         let all = self.seen.requests.fetch_add(1, SeqCst) + 1;
+        self.seen.beside.fetch_add(self.seen.draining.load(SeqCst).min(1), SeqCst);
         match self.manner {
             Manner::Takes(_) => {
                 self.open.push(stream);
                 self.seen.open_max.fetch_max(self.open.len() as u64, SeqCst);
                 Ok(())
             }
-            Manner::GoesAway(after) if self.count > after => Ok(()),
+            Manner::GoesAway(after)
+            | Manner::Drains(after, _)
+            | Manner::Warns(after, _)
+            | Manner::Leaves(after)
+                if self.count > after =>
+            {
+                Ok(())
+            }
             Manner::GoesAway(after) if self.count == after => {
-                let last = [&stream.to_be_bytes()[..], &[0; 4]].concat();
-                self.say(GOAWAY, 0, 0, &last)?;
-                self.answer(stream)
+                self.go_away(stream).and_then(|()| self.answer(stream))
+            }
+            Manner::Drains(after, length) if self.count == after => {
+                self.go_away(stream).and_then(|()| self.drain(stream, length))
+            }
+            Manner::Warns(after, length) if self.count == after => {
+                self.go_away(u32::MAX >> 1)?;
+                self.drain(stream, length)?;
+                self.go_away(stream)
+            }
+            Manner::Leaves(after) if self.count == after => {
+                self.go_away(stream).and(Err(ErrorKind::ConnectionAborted.into()))
             }
             Manner::Ends(after) if self.count > after => Err(ErrorKind::ConnectionAborted.into()),
             Manner::Dies(after, length) if self.count > after => {
@@ -226,6 +253,20 @@ impl<'a> Link<'a> {
             }
             _ => self.answer(stream),
         }
+    }
+
+    fn go_away(&mut self, last: u32) -> std::io::Result<()> {
+        self.say(GOAWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat())
+    }
+
+    /// Answers the last request late.
+    fn drain(&mut self, stream: u32, length: Duration) -> std::io::Result<()> {
+        self.seen.draining.fetch_add(1, SeqCst);
+        thread::sleep(length);
+        self.seen.draining.fetch_sub(1, SeqCst);
+        self.answer(stream)?;
+        self.seen.drained.fetch_add(1, SeqCst);
+        Ok(())
     }
 
     fn answer(&mut self, stream: u32) -> std::io::Result<()> {

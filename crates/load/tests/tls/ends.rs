@@ -130,6 +130,10 @@ fn a_body_that_tcp_alone_ends_is_whole_if_its_length_is_known_and_else_cut_off()
         assert_eq!(cut.errors["closed"], cut.requests, "{transport}: {:?}", cut.errors);
         let is_named = cut.reasons.iter().any(|why| why.contains("without close_notify"));
         assert!(is_named, "{transport}: {:?}", cut.reasons);
+        let short = ask("Content-Length: 9\r\n", transport);
+        assert_eq!(short.errors["closed"], short.requests, "{transport}: {:?}", short.errors);
+        let says = |what: &str| short.reasons.iter().any(|why| why.contains(what));
+        assert!(says("were cut off") && !says("close_notify"), "{:?}", short.reasons);
         let whole = ask("Content-Length: 2\r\nConnection: close\r\n", transport);
         assert!(whole.errors.is_empty(), "{transport}: {:?}", whole.errors);
         assert_eq!(whole.reply_bytes, whole.requests * 2, "{transport}");

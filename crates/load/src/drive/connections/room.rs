@@ -1,6 +1,6 @@
 //! Which connections have room for a request, and which of them the next one takes.
 
-use super::{Connection, Connections, NONE};
+use super::{After, Connection, Connections, NONE};
 use crate::protocols::Decoder;
 
 /// The connections to one server that have room for a request.
@@ -85,15 +85,21 @@ impl Connections {
         }
     }
 
-    /// `connection` takes as many requests as its server lets it from `now_ns` on. Whether it is over:
-    /// it takes none, and none is in flight.
-    pub(in crate::drive) fn heed_room(&mut self, connection: u32, now_ns: u64) -> bool {
+    /// `connection` takes as many requests as its server lets it from `now_ns` on; what becomes of it.
+    pub(in crate::drive) fn heed_room(&mut self, connection: u32, now_ns: u64) -> After {
         let it = &mut self.each[connection as usize];
         let limit = limit_of(it.decoder.as_mut()).min(self.depth);
         if limit != it.limit {
             self.set_limit(connection, limit, now_ns);
         }
-        limit == 0 && self.interleaved(connection).is_some_and(|it| it.is_over())
+        if limit > 0 {
+            return After::GoOn;
+        }
+        match self.interleaved(connection) {
+            Some(it) if it.is_over() => After::Agreed,
+            Some(it) if it.is_leaving() => After::Leaving,
+            _ => After::GoOn,
+        }
     }
 
     #[cold]

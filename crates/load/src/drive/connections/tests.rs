@@ -153,3 +153,22 @@ fn a_request_that_is_sent_again_takes_the_connection_that_was_used_or_opened_las
     (0..3).for_each(|connection| all.push(connection, 7));
     assert_eq!(all.pick_last(0), None);
 }
+
+#[test]
+fn a_spare_is_closed_at_first_leads_where_its_connection_does_and_has_its_number() {
+    let mut all = Connections::new(4, 1, false, Shards::new(2, 100), || Box::new(Deaf));
+    all.set_aside(3);
+    all.add_spares(|| Box::new(Deaf));
+    assert_eq!((all.pick(0), all.pick(1)), (Some(0), Some(1)));
+    all.closed(1);
+    assert_eq!(all.pick(1), None, "3 is set aside");
+    assert_eq!((all.with_room(1), all.with_room(3)), (None, Some(3)));
+    all.closed(3);
+    (5..8).for_each(|spare| all.opened(spare, 10));
+    assert_eq!((all.pick(1), all.with_room(1), all.with_room(3)), (Some(5), Some(5), Some(7)));
+    all.push(5, 8);
+    assert_eq!((all.pick(1), all.with_room(1)), (None, None));
+    assert_eq!(all.pop(5, 11), Some(8));
+    let numbers: Vec<u32> = (0..8).map(|connection| all.number(connection)).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 0, 1, 2, 3]);
+}

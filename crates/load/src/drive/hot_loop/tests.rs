@@ -1,3 +1,5 @@
+mod leaving;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -79,21 +81,28 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
 }
 
 fn over(transport: Box<dyn Transport>, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>) {
-    let job = Job { target: "null:".into(), ..Job::default() };
     let border = Arc::new(Border::default());
     border.tell_drawn(drawn, is_complete);
+    let job = Job { target: "null:".into(), ..Job::default() };
+    let ring = Some((RING, Arc::clone(&border)));
+    (Drive::new(Setup { ring, ..setup(&job, transport, RING.capacity) }), border)
+}
+
+/// Room for so many requests, in a run of an hour.
+fn setup(job: &Job, transport: Box<dyn Transport>, requests: usize) -> Setup {
     let hour_ns = 3_600_000_000_000;
-    let setup = Setup {
-        plan: crate::plan::marks::room_for_plan(RING.capacity),
-        marks: Marks::for_requests(RING.capacity),
-        ring: Some((RING, Arc::clone(&border))),
+    Setup {
+        plan: crate::plan::marks::room_for_plan(requests),
+        marks: Marks::for_requests(requests),
+        ring: None,
         transport,
-        protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
+        protocol: protocols::build(job, &protocols::target(&job.target).unwrap()).unwrap(),
         decoders: Vec::new(),
         probe: None,
         shards: Shards::new(1, job.items),
         connections: 4,
         depth: 100,
+        has_spares: false,
         round_trips_ns: Vec::new(),
         times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },
         wait: Wait::Spin,
@@ -104,8 +113,7 @@ fn over(transport: Box<dyn Transport>, drawn: usize, is_complete: bool) -> (Driv
         outage_over_ns: hour_ns,
         is_apart: false,
         live: Arc::new(Live::new(Arc::default())),
-    };
-    (Drive::new(setup), border)
+    }
 }
 
 fn ended(answers: bool, drawn: usize) -> (Ending, usize) {

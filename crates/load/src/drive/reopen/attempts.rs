@@ -17,6 +17,10 @@ const LOOKS: u64 = 32;
 #[expect(clippy::struct_excessive_bools)] // each is a fact of its own
 pub(super) struct Broken {
     pub(super) is_down: bool,
+    /// It is closed, and another one serves in its stead.
+    pub(super) is_resting: bool,
+    /// It is open, and takes no more requests.
+    pub(super) is_leaving: bool,
     pub(super) next_try_ns: u64,
     pub(super) pause_ns: u64,
     /// When the attempt that goes on is given up; `None`: none goes on.
@@ -47,6 +51,12 @@ impl Broken {
     pub(super) fn look_again(&mut self, now_ns: u64) {
         let taken_ns = now_ns.saturating_sub(self.begun_ns);
         self.next_try_ns = now_ns + (taken_ns / LOOKS).clamp(LOOK_NS.0, LOOK_NS.1);
+    }
+
+    /// Another one serves in its stead.
+    pub(super) fn rest(&mut self) {
+        (self.is_down, self.is_resting, self.is_leaving) = (false, true, false);
+        (self.give_up_ns, self.abandoned, self.pause_ns) = (None, 0, 0);
     }
 
     /// It is tried again, after a pause that doubles.

@@ -48,6 +48,20 @@ impl World {
         Self { reopener, connections, transport }
     }
 
+    /// The same, each with a spare.
+    fn with_spares(mut self) -> Self {
+        self.reopener.add_spares();
+        self.connections.add_spares(|| Box::new(Deaf));
+        self
+    }
+
+    /// The server ends `connection`.
+    fn end(&mut self, connection: u32, now_ns: u64, agreed: bool) {
+        self.reopener.judge(&self.connections, connection, &[], now_ns);
+        self.connections.closed(connection);
+        self.reopener.closed(connection, now_ns, agreed);
+    }
+
     fn tend(&mut self, now_ns: u64, is_woken: bool) {
         self.transport.now_ns = now_ns;
         self.reopener.tend(&mut self.transport, &mut self.connections, now_ns, is_woken);
@@ -94,4 +108,49 @@ fn all_that_are_down_are_opened_again_and_no_others_are_looked_at() {
     world.reopener.closed(1, 5 * MS, true);
     world.tend(5 * MS, false);
     assert_eq!((world.transport.asked, world.reopener.reconnects()), (4, 4));
+}
+
+#[test]
+fn while_connections_owe_replies_the_run_goes_on_though_no_spare_can_be_opened() {
+    let mut world = World::new(0, 100_000 * MS).with_spares();
+    (0..4).for_each(|connection| world.reopener.relieve(connection, MS));
+    world.tend(MS, false);
+    assert_eq!(world.transport.asked, 4);
+    let end_ns = 3 * HOPELESS_NS;
+    assert!(!world.reopener.is_hopeless(end_ns));
+    (0..4).for_each(|connection| world.end(connection, end_ns, true));
+    assert!(!world.reopener.is_hopeless(end_ns + HOPELESS_NS));
+    assert!(world.reopener.is_hopeless(end_ns + HOPELESS_NS + 1));
+}
+
+#[test]
+fn a_spare_that_is_closed_at_once_rests_and_its_connection_is_opened_again_at_its_end() {
+    let mut world = World::new(0, 0).with_spares();
+    world.reopener.relieve(1, MS);
+    world.tend(MS, false);
+    assert!(world.connections.has_room(5));
+    world.end(5, 2 * MS, false);
+    world.tend(1_000 * MS, false);
+    assert_eq!((world.transport.asked, world.reopener.broke()), (1, 1), "it is not tried again");
+    assert_eq!(world.reopener.refused(&world.connections), (0, 0), "a spare alone was");
+    world.end(1, 1_001 * MS, true);
+    world.tend(1_001 * MS, false);
+    assert_eq!((world.transport.asked, world.reopener.reconnects()), (2, 2));
+    assert!(world.connections.has_room(1));
+}
+
+#[test]
+fn a_connection_and_its_spare_are_refused_as_one() {
+    let mut world = World::new(0, 0).with_spares();
+    world.connections.hit(2);
+    world.reopener.relieve(2, MS);
+    world.tend(MS, false);
+    world.end(2, 2 * MS, true);
+    assert_eq!(world.reopener.refused(&world.connections), (0, 0));
+    world.end(6, 3 * MS, false);
+    assert_eq!(world.reopener.refused(&world.connections), (1, 0), "it has not answered since");
+    world.tend(10 * MS, false);
+    assert!(world.connections.has_room(6) && !world.connections.has_room(2));
+    world.connections.hit(6);
+    assert_eq!(world.reopener.refused(&world.connections), (0, 0));
 }

@@ -11,7 +11,7 @@ use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::job::Job;
 use crate::protocols::Outcome;
-use crate::protocols::sampled::{self, Sampled};
+use crate::protocols::sampled::{self, Numbers, Sampled};
 use crate::protocols::status_counts::StatusCounts;
 use crate::protocols::{Asked, Decoder, Reply, Step};
 
@@ -75,6 +75,7 @@ pub(super) struct Reader {
     state: Option<Reading>,
     /// The body of this reply, if it is one of the sample.
     retained: Option<sampled::Body>,
+    numbers: Numbers,
     /// Of the reply before it.
     last_status: u16,
 }
@@ -102,8 +103,11 @@ impl Decoder for Reader {
     }
 
     fn ended(&mut self, asked: Asked) -> Option<Reply> {
-        let is_whole = self.state.as_ref().is_some_and(|it| it.body.ends_with_connection());
-        if is_whole { self.end(asked, 0).reply } else { None }
+        if self.is_open_ended() { self.end(asked, 0).reply } else { None }
+    }
+
+    fn is_open_ended(&self) -> bool {
+        self.state.as_ref().is_some_and(|it| it.body.ends_with_connection())
     }
 
     fn is_farewell(&self, bytes: &[u8]) -> bool {
@@ -127,7 +131,8 @@ impl Decoder for Reader {
 impl Reader {
     pub(super) fn new(wish: Wish, statuses: Arc<StatusCounts>) -> Self {
         let head = Vec::with_capacity(HEAD_USUAL);
-        Self { wish, statuses, head, state: None, retained: None, last_status: 0 }
+        let (state, retained, numbers) = (None, None, Numbers::default());
+        Self { wish, statuses, head, state, retained, numbers, last_status: 0 }
     }
 
     /// What came is no reply; all `used` bytes of it are of no use.
@@ -171,7 +176,7 @@ impl Reader {
             reading.body = Body::of_length(0);
         }
         if let Some(sampled) = &self.wish.sampled {
-            self.retained = sampled.begin();
+            self.retained = sampled.begin(&mut self.numbers);
         }
         self.state = Some(reading);
     }

@@ -9,6 +9,7 @@ use super::hpack;
 use super::judge::Judge;
 use super::streams::{Stream, Streams};
 use crate::protocols::http::lists;
+use crate::protocols::sampled::Numbers;
 use crate::protocols::{Outcome, Reply};
 
 /// Longest headers of a reply, bytes, as they are sent; curl's limit for HTTP/1.1 is 300 KiB.
@@ -61,6 +62,8 @@ pub(super) struct Control {
     block: Vec<u8>,
     pub(super) continued: Option<Head>,
     pub(super) table: Table,
+    /// Of the replies that are candidates for the sample.
+    numbers: Numbers,
     /// What is owed to the server.
     pub(super) words: Vec<u8>,
     /// Frames that were answered since a reply ended.
@@ -81,6 +84,7 @@ impl Control {
             block: Vec::new(),
             continued: None,
             table: Table::Usual,
+            numbers: Numbers::default(),
             words: Vec::with_capacity(1024),
             answers: 0,
             streams_max: None,
@@ -218,7 +222,7 @@ impl Control {
             (0, Some(status)) => {
                 (stream.status, stream.length) = (status, seen.length);
                 if let Some(sampled) = &self.judge.wish.sampled {
-                    stream.retained = sampled.begin();
+                    stream.retained = sampled.begin(&mut self.numbers);
                 }
             }
             (1.., None) if is_end => {} // trailers

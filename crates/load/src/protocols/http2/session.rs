@@ -117,15 +117,15 @@ impl Interleaved for Session {
     }
 
     fn room(&self) -> u32 {
-        let Control { streams, streams_max, leaving, .. } = &self.control;
-        let is_open = leaving.is_none() && streams.has_numbers();
-        streams_max.filter(|_| is_open).unwrap_or(0)
+        self.control.streams_max.filter(|_| !self.is_leaving()).unwrap_or(0)
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.control.leaving.is_some() || !self.control.streams.has_numbers()
     }
 
     fn is_over(&self) -> bool {
-        let Control { streams, leaving, .. } = &self.control;
-        let takes_none = leaving.is_some() || !streams.has_numbers();
-        takes_none && streams.is_empty()
+        self.is_leaving() && self.control.streams.is_empty()
     }
 }
 

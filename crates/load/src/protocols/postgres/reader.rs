@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::message::{Complaint, HEAD, body_len};
 use crate::protocols::Outcome;
-use crate::protocols::sampled::{Body, Sampled};
+use crate::protocols::sampled::{Body, Numbers, Sampled};
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, Reply, Step};
 
@@ -58,6 +58,7 @@ pub(super) struct Reader {
     body: Vec<u8>,
     body_max: usize,
     reply: Partial,
+    numbers: Numbers,
 }
 
 impl Decoder for Reader {
@@ -103,8 +104,8 @@ impl Decoder for Reader {
 impl Reader {
     pub(super) fn new(wish: Wish) -> Self {
         let body = Vec::with_capacity(COMPLAINT_MAX);
-        let (head, reply) = ([0; HEAD], Partial::default());
-        Self { wish, head, have: 0, length: 0, left: 0, body, body_max: 0, reply }
+        let (head, reply, numbers) = ([0; HEAD], Partial::default(), Numbers::default());
+        Self { wish, head, have: 0, length: 0, left: 0, body, body_max: 0, reply, numbers }
     }
 
     fn read_head(&mut self, bytes: &[u8]) -> usize {
@@ -121,7 +122,8 @@ impl Reader {
         self.body.clear();
         if !self.reply.has_begun {
             self.reply.has_begun = true;
-            self.reply.retained = self.wish.sampled.as_ref().and_then(|it| it.begin());
+            let sampled = self.wish.sampled.as_ref();
+            self.reply.retained = sampled.and_then(|it| it.begin(&mut self.numbers));
         }
         self.body_max = match self.head[0] {
             b'D' | b'd' if self.reply.retained.is_some() => ROW_MAX,

@@ -6,8 +6,8 @@ fn expecting(regex: &str) -> Sampled {
     Sampled::of(&Job { expect_regex: regex.into(), ..Job::default() }).unwrap().unwrap()
 }
 
-fn reply(sampled: &Sampled, text: &str) {
-    if let Some(mut body) = sampled.begin() {
+fn reply(sampled: &Sampled, numbers: &mut Numbers, text: &str) {
+    if let Some(mut body) = sampled.begin(numbers) {
         body.push(text.as_bytes());
         sampled.keep(body, None);
     }
@@ -15,9 +15,9 @@ fn reply(sampled: &Sampled, text: &str) {
 
 #[test]
 fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
-    let sampled = expecting("^good");
+    let (sampled, mut numbers) = (expecting("^good"), Numbers::default());
     for nth in 0..100_000 {
-        reply(&sampled, if nth < 50_000 { "good" } else { "bad" });
+        reply(&sampled, &mut numbers, if nth < 50_000 { "good" } else { "bad" });
     }
     let looked = sampled.look();
     assert_eq!(looked.every, 256, "100 000 / 400 is 250");
@@ -32,8 +32,9 @@ fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
 #[test]
 fn a_long_run_is_sampled_evenly_to_its_end() {
     let (sampled, all) = (expecting("^good"), 1024 * 2000);
+    let mut numbers = Numbers::default();
     for nth in 0..all {
-        reply(&sampled, if nth < all / 4 * 3 { "good" } else { "bad" });
+        reply(&sampled, &mut numbers, if nth < all / 4 * 3 { "good" } else { "bad" });
     }
     let looked = sampled.look();
     assert_eq!(looked.every, 8192, "2 048 000 / 400 is 5120");
@@ -58,14 +59,30 @@ fn the_number_of_a_request_decides_nothing() {
     assert!((56..=69).contains(&failed), "a quarter of 250: {failed}");
 }
 
+/// 1000 connections, each with 100 replies, in turn.
+#[test]
+fn many_connections_that_take_numbers_at_the_same_time_have_an_even_sample() {
+    let sampled = expecting("^good");
+    let mut each: Vec<Numbers> = (0..1000).map(|_| Numbers::default()).collect();
+    for nth in 0..100_000 {
+        let text = if nth % 1000 < 250 { "bad" } else { "good" };
+        reply(&sampled, &mut each[nth % 1000], text);
+    }
+    let looked = sampled.look();
+    let due = 100_000 / looked.every;
+    assert!((due * 3 / 4..=due * 5 / 4).contains(&looked.checked), "{looked:?}");
+    let (failed, due) = (looked.failed["expect_regex"], looked.checked / 4);
+    assert!((due * 3 / 4..=due * 5 / 4).contains(&failed), "a quarter: {looked:?}");
+}
+
 /// Paths of a log are asked for in turn, so the item is the request's number modulo theirs.
 #[test]
 fn one_wrong_path_of_a_log_is_seen_whichever_it_is() {
     for paths in [2, 16, 64] {
         for wrong in 0..paths {
-            let sampled = expecting("^good");
+            let (sampled, mut numbers) = (expecting("^good"), Numbers::default());
             for nth in 0..100_000 {
-                reply(&sampled, if nth % paths == wrong { "bad" } else { "good" });
+                reply(&sampled, &mut numbers, if nth % paths == wrong { "bad" } else { "good" });
             }
             let looked = sampled.look();
             let seen = looked.failed.get("expect_regex").copied().unwrap_or(0);
@@ -79,9 +96,9 @@ fn one_wrong_path_of_a_log_is_seen_whichever_it_is() {
 fn bodies_are_held_against_a_digest_and_a_regular_expression() {
     let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     let job = Job { expect_sha256: hello.into(), ..Job::default() };
-    let sampled = Sampled::of(&job).unwrap().unwrap();
-    reply(&sampled, "hello");
-    reply(&sampled, "");
+    let (sampled, mut numbers) = (Sampled::of(&job).unwrap().unwrap(), Numbers::default());
+    reply(&sampled, &mut numbers, "hello");
+    reply(&sampled, &mut numbers, "");
     assert_eq!((sampled.look().checked, sampled.look().failed["expect_sha256"]), (2, 1));
     assert!(Sampled::of(&Job::default()).unwrap().is_none());
     let at = |job: Job| Sampled::of(&job).err().unwrap().at;
@@ -95,7 +112,7 @@ fn bodies_are_held_against_a_digest_and_a_regular_expression() {
 fn a_body_too_long_to_keep_is_reported_and_not_checked() {
     let sampled = expecting("x");
     let long = "x".repeat(BODY_MAX / 2 + 1);
-    let mut body = sampled.begin().unwrap();
+    let mut body = sampled.begin(&mut Numbers::default()).unwrap();
     body.push(long.as_bytes());
     body.push(long.as_bytes());
     sampled.keep(body, None);

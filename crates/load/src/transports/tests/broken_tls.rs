@@ -1,4 +1,5 @@
-//! A connection under TLS that broke, and was dropped and opened again before a poll could report it.
+//! Connections under TLS: one that broke, and was dropped and opened again before a poll could report it; and a
+//! spare.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -11,9 +12,14 @@ use crate::transports::tls::known::{CLIENT, SERVER};
 
 static SHAKEN: AtomicUsize = AtomicUsize::new(0);
 
+/// As `serve`, and counted.
+fn count(stream: TcpStream) {
+    SHAKEN.fetch_add(1, SeqCst);
+    serve(stream);
+}
+
 /// Echoes, and at `q` sends what is no record.
 fn serve(stream: TcpStream) {
-    SHAKEN.fetch_add(1, SeqCst);
     let session = ServerConnection::new(SERVER.clone()).unwrap();
     let mut stream = StreamOwned::new(session, stream);
     let mut byte = [0];
@@ -36,7 +42,7 @@ fn until(transport: &mut dyn Transport, mut is_so: impl FnMut(&mut dyn Transport
 
 #[test]
 fn the_end_of_a_dropped_connection_under_tls_does_not_end_the_next_one() {
-    let address = server(serve);
+    let address = server(count);
     for entry in usable() {
         let before = SHAKEN.load(SeqCst);
         let mut transport = tls::open(entry, ends(address, 1, 64), &CLIENT, "h").unwrap();
@@ -51,5 +57,21 @@ fn the_end_of_a_dropped_connection_under_tls_does_not_end_the_next_one() {
         result.until(transport, |result| result.bytes[0] == b"new");
         assert!(result.closed.is_empty(), "{}", entry.kind.name);
         assert_eq!(SHAKEN.load(SeqCst) - before, 2, "{}: one was ended", entry.kind.name);
+    }
+}
+
+#[test]
+fn a_spare_under_tls_shakes_hands_when_it_is_opened_and_serves_beside_its_connection() {
+    let address = server(serve);
+    for entry in usable() {
+        let ends = Ends { says_more: true, spares: 1, ..ends(address, 1, 64) };
+        let mut transport = tls::open(entry, ends, &CLIENT, "h").unwrap();
+        let transport = transport.as_mut();
+        until(transport, |transport| transport.reopen(1) == Reopen::Open);
+        transport.send(0, b"old");
+        transport.send(1, b"new");
+        let mut result = Received::of(2);
+        result.until(transport, |result| result.bytes == [b"old".to_vec(), b"new".to_vec()]);
+        assert!(result.closed.is_empty(), "{}", entry.kind.name);
     }
 }

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use rustls::{ClientConnection, HandshakeKind};
 
+use super::faults;
+
 /// How many TLS handshakes came to an end, by how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -23,6 +25,8 @@ pub struct Seen {
     pub alpn: String,
     /// Why the first connection that went wrong during the run did, and what helps; empty: none did.
     pub wrong: String,
+    /// TCP alone ended a stream, which may have been cut off.
+    pub is_torn: bool,
 }
 
 impl Seen {
@@ -50,11 +54,20 @@ impl Seen {
         }
     }
 
+    /// Adds why replies of unknown length were cut off, if any were.
+    pub(crate) fn explain(mut self, are_cut: bool) -> Self {
+        if are_cut && self.is_torn {
+            self.wrong(|| faults::UNANNOUNCED.into());
+        }
+        self
+    }
+
     /// Adds those of another thread.
     pub(crate) fn merge(&mut self, other: &Self) {
         if self.wrong.is_empty() {
             self.wrong.clone_from(&other.wrong);
         }
+        self.is_torn |= other.is_torn;
         self.handshakes += other.handshakes;
         self.resumed += other.resumed;
         self.failed += other.failed;

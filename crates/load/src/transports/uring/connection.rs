@@ -24,13 +24,21 @@ impl Connection {
     /// That of an open `socket`; nothing is armed on it.
     pub(super) fn new(socket: Socket, ends: &Ends) -> Self {
         let outbox = if ends.says_more {
-            Outbox::tracked(ends.request_bytes_max * ends.depth as usize)
+            tracked(ends)
         } else {
             Outbox::new(&socket, ends.request_bytes_max, ends.depth)
         };
-        let socket = Some(socket);
+        Self { socket: Some(socket), ..Self::closed(outbox) }
+    }
+
+    /// A spare, which is not open.
+    pub(super) fn spare(ends: &Ends) -> Self {
+        Self::closed(tracked(ends))
+    }
+
+    fn closed(outbox: Outbox) -> Self {
         Self {
-            socket,
+            socket: None,
             opening: None,
             generation: 0,
             is_armed: false,
@@ -39,4 +47,8 @@ impl Connection {
             outbox,
         }
     }
+}
+
+fn tracked(ends: &Ends) -> Outbox {
+    Outbox::tracked(ends.request_bytes_max * ends.depth as usize)
 }

@@ -36,6 +36,7 @@ fn a_server_that_goes_away_answers_what_it_has_begun_and_returns_the_rest_once()
     let unseen = [returned(&mut talk), returned(&mut talk), returned(&mut talk)];
     assert_eq!(unseen, [Some(3), Some(2), None]);
     assert_eq!(talk.room(), (0, false));
+    assert!(talk.decoder.interleaved().unwrap().is_leaving(), "it owes two replies");
     let ok = [(":status", "200")];
     let rest = Frames::default().head(1, &ok, END_STREAM).head(3, &ok, END_STREAM);
     assert_eq!(talk.hear(&rest.bytes).len(), 2);
@@ -43,6 +44,7 @@ fn a_server_that_goes_away_answers_what_it_has_begun_and_returns_the_rest_once()
     talk.decoder.reset();
     talk.hear(&Frames::open().bytes);
     assert_eq!(talk.room(), (100, false), "a new connection");
+    assert!(!talk.decoder.interleaved().unwrap().is_leaving());
 }
 
 #[test]
