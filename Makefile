@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 export PYTHON
+# Without it each of the many programs that tests start compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 bin := .venv/bin
 # Where the pinned Rust is not installed, rustup's default builds rather than a download that may hang.
 ifndef RUSTUP_TOOLCHAIN

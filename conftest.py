@@ -16,6 +16,7 @@ from typer import main as typer_main
 
 from sojourn import extras, handed
 
+PACKAGE = Path(__file__).parent / "python" / "sojourn"
 #: Packages whose modules need an extra of the installation; where it lacks, only tests are looked
 #: at, which are skipped by name.
 NEEDS = {"view": ("starlette", "uvicorn"), "assistant": ("mcp",)}
@@ -23,9 +24,13 @@ collect_ignore = [
     str(path)
     for folder, names in NEEDS.items()
     if not all(map(extras.is_here, names))
-    for path in (Path(__file__).parent / "python/sojourn" / folder).glob("*.py")
+    for path in (PACKAGE / folder).glob("*.py")
     if not path.stem.endswith("_test")
 ]
+# Else each program that a test starts compiles the package anew. Who sets the flag alone means it:
+# `scripts/mutants` keeps no bytecode of a mutant.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
 # Workers share the CPUs: threads of BLAS, which wait by spinning, would take them from one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Who calls the command line again in one process need not build all commands again.
@@ -33,6 +38,17 @@ typer_main.get_command = cache(typer_main.get_command)
 # No test asserts a time: an example may take as long as the machine lets it.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Skip modules without an example: each worker would import them and look at every function.
+
+    `tests/removal_test.py` still loads every module.
+    """
+    is_module = collection_path.suffix == ".py" and not collection_path.stem.endswith("_test")
+    if not is_module or PACKAGE not in collection_path.parents:
+        return None
+    return b">>>" not in collection_path.read_bytes() or None
 
 
 def _form() -> object:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,12 +97,15 @@ RUST_WRITERS = {
 }
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def sources() -> tuple[tuple[str, ast.Module], ...]:
     """(path in the package, syntax) of every module that is no test."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        if not path.stem.endswith(("_test", "testing")) and not name.startswith(DOORS):
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+    paths = ((path.relative_to(PACKAGE).as_posix(), path) for path in sorted(PACKAGE.rglob("*.py")))
+    return tuple(
+        (name, ast.parse(path.read_text(encoding="utf-8")))
+        for name, path in paths
+        if not path.stem.endswith(("_test", "testing")) and not name.startswith(DOORS)
+    )
 
 
 def calls(tree: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:

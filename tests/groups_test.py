@@ -6,7 +6,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 IN_A_GROUP = """
 import os, pathlib, pytest
@@ -14,29 +17,37 @@ import os, pathlib, pytest
 @pytest.mark.xdist_group("turn")
 @pytest.mark.parametrize("way", ["one", "two@three", "four", "five"])
 def test_it(way):
-    pathlib.Path(way).write_text(os.environ["PYTEST_XDIST_WORKER"])
+    at = pathlib.Path(__file__).with_name(way)
+    at.write_text(os.environ["PYTEST_XDIST_WORKER"])
 """
+MARK = '@pytest.mark.xdist_group("turn")\n'
 
 ROOT = Path(__file__).parents[1]
 
 
-def workers(folder: Path, test: str) -> set[str]:
-    """Which of two workers ran the four cases of a test."""
-    folder.mkdir()
-    (folder / "it_test.py").write_text(test)
-    words = ["-p", "no:cacheprovider", "-q", "-n", "2", "--dist", "loadgroup", "it_test.py"]
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
+    """Which of two workers ran the four cases of a test, with and without a group, in one run."""
+    folder = tmp_path_factory.mktemp("shared")
+    tests = {"loose": IN_A_GROUP.replace(MARK, ""), "grouped": IN_A_GROUP}
+    for name, test in tests.items():
+        (folder / name).mkdir()
+        (folder / name / f"{name}_test.py").write_text(test)
+    # In this order each worker begins with a case that has no group.
+    words = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *tests]
     outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, env=outside, check=True)
-    return {(folder / way).read_text() for way in ("one", "two@three", "four", "five")}
+    pytest_ = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
+    subprocess.run([*pytest_, *words], cwd=folder, env=outside, check=True)
+    ways = ("one", "two@three", "four", "five")
+    return {name: {(folder / name / way).read_text() for way in ways} for name in tests}
 
 
-def test_a_group_of_tests_stays_with_one_worker(tmp_path: Path) -> None:
-    assert len(workers(tmp_path / "grouped", IN_A_GROUP)) == 1
+def test_a_group_of_tests_stays_with_one_worker(workers: Mapping[str, set[str]]) -> None:
+    assert len(workers["grouped"]) == 1
 
 
-def test_what_has_no_group_is_shared_among_workers(tmp_path: Path) -> None:
-    loose = IN_A_GROUP.replace('@pytest.mark.xdist_group("turn")\n', "")
-    assert len(workers(tmp_path / "loose", loose)) == 2
+def test_what_has_no_group_is_shared_among_workers(workers: Mapping[str, set[str]]) -> None:
+    assert len(workers["loose"]) == 2
 
 
 def test_tests_on_real_servers_lie_where_make_e2e_looks() -> None:

@@ -88,7 +88,7 @@ def looked_at(*folders: Path) -> dict[str, tuple[str, list[str]]]:
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A copy without each question, and those that build on it.
 
-    All are copied from one that is compiled, and whose imports are known: times of files are kept,
+    All are linked to one that is compiled, and whose imports are known: times of files are kept,
     so that only what differs is compiled and read again.
     """
     root = tmp_path_factory.mktemp("without")
@@ -99,7 +99,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     paths = {}
     for name in NAMES:
         paths[name] = root / name
-        shutil.copytree(root / "whole", paths[name])
+        shutil.copytree(root / "whole", paths[name], copy_function=away.link)
         away.take(paths[name], away.with_dependants(name))
     return paths
 
@@ -156,7 +156,8 @@ def test_the_tests_that_are_left_pass(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_left_is_linted(name: str, copies: Mapping[str, Path]) -> None:
     folder = copies[name]
-    for words in (("ruff", "check", "--no-cache", "python"), ("lint-imports",)):
+    changed = "python/sojourn/questions"  # what `take` writes to; ruff looks at each file alone
+    for words in (("ruff", "check", "--no-cache", changed), ("lint-imports",)):
         done = run(folder, beside_python(words[0]), *words[1:])
         assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
 

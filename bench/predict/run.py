@@ -8,6 +8,7 @@
 that was stopped goes on where it was, so the bench may be stopped and started at any time. The
 machine has to be quiet. `table` reads the records: for each pair the neighbour's runs beside the
 service are left out of the forecast, and are the truth. Rows keep every run that a number rests on.
+A border beyond the measured loads lies on an assumed line, so such pairs are counted apart.
 
 `fresh` judges pairs that no constant was set by. It runs each service of the records again, beside
 neighbours that it never had, by the study of its record without doses: about 2 minutes a service.
@@ -41,6 +42,8 @@ NEIGHBOURS = (
 FRESH = ("batch:zstd,where=server", "batch:g++,where=server", "batch:duckdb,where=server")
 TARGETS = ((0.99, 1e7), (0.95, 1e7), (0.99, 1e8))
 NEAR = 0.2
+#: Of each target's summaries, and whether they are of borders beyond the measured loads.
+TITLES = {"": False, ", beyond the measured loads, on an assumed line": True}
 
 
 def measure(services: Sequence[str], results: Path) -> None:
@@ -88,7 +91,7 @@ def row(
         return {**about, "left_out": fault.what}
     truth, where = curves.of(one.levels[level], q, one.peak_rps).border(bound_ns)
     alone, censored = curves.of(one.levels["none"], q, one.peak_rps).border(bound_ns)
-    if where or censored == "below":
+    if where in {"below", "above"} or censored == "below":
         return {
             **about,
             "left_out": f"the border is outside the measured loads: {where or censored}",
@@ -97,7 +100,9 @@ def row(
     return {
         **about,
         "measured": truth,
+        "is_beyond": where == "beyond",
         "alone": alone,
+        "is_alone_beyond": censored == "beyond",
         "predicted": gathered.border_rps.value,
         "lo": gathered.border_rps.lo,
         "hi": gathered.border_rps.hi,
@@ -115,14 +120,10 @@ def table(results: Path, rows_file: Path | None, only: Sequence[str] = ()) -> No
     for one in rows:
         print(_line(one))
     for q, bound_ns in TARGETS:
-        _summary(
-            _target(q, bound_ns),
-            [
-                one
-                for one in rows
-                if (one["q"], one["bound_ns"]) == (q, bound_ns) and "measured" in one
-            ],
-        )
+        own = [one for one in rows if (one["q"], one["bound_ns"]) == (q, bound_ns)]
+        for title, is_beyond in TITLES.items():
+            each = [one for one in own if one.get("is_beyond") is is_beyond]
+            _summary(f"{_target(q, bound_ns)}{title}", each)
     if rows_file:
         whole = {"schema": "sojourn.bench.predict/1", "rows": rows, "runs": list(_runs(every))}
         rows_file.write_text(json.dumps(whole) + "\n")
@@ -137,7 +138,8 @@ def _line(one: dict[str, Any]) -> str:
     others = "  ".join(f"{name} {value / truth - 1:+.0%}" for name, value in one["guesses"].items())
     ends = f"{one['lo']:,.0f} to {one['hi']:,.0f} {held}"
     off = f"{one['predicted'] / truth - 1:+.0%}"
-    numbers = f"measured {truth:>9,.0f}  predicted {one['predicted']:>9,.0f}"
+    word = "assumed" if one["is_beyond"] else "measured"
+    numbers = f"{word:<8} {truth:>9,.0f}  predicted {one['predicted']:>9,.0f}"
     return f"{head} {numbers} ({off}; {ends})  {others}"
 
 
@@ -150,7 +152,7 @@ def _summary(title: str, rows: Sequence[dict[str, Any]]) -> None:
         return
     print(f"\n{title}: {len(rows)} pairs")
     values = {"predicted": [one["predicted"] for one in rows]}
-    for name in (guesses.NO_CHANGE, guesses.SUM, guesses.FAIR):
+    for name in (guesses.NO_CHANGE, guesses.SUM, guesses.FAIR, guesses.MEAN):
         values[name] = [one["guesses"].get(name, np.nan) for one in rows]
     truth = np.array([one["measured"] for one in rows])
     for name, each in values.items():

@@ -34,28 +34,22 @@ _FOR = {
     RAY: "[hosts] needs",
 }
 _EXTRA = {WEB: "view", SERVER: "view", ASSISTANTS: "mcp", RAY: "ray"}
-
-
-def fix(name: str) -> str:
-    """How a package is installed, for the fix of a fault that names this Python."""
-    text = command(name)
-    return f"{text}, into the Python named above" if text.startswith("pip ") else text
+#: Packages that are called otherwise than the module that they bring.
+_CALLED = {PAGES: "vl-convert-python", PICTURES: "vl-convert-python"}
+#: The fix where another version is needed; no command, because an index has none of ours.
+UPDATE = "update sojourn: install the wheel of a newer release; the name on PyPI is another's"
 
 
 def command(name: str) -> str:
     """The command that installs a package, with the others of its extra, into this Python.
 
     It names the packages, because the project itself is not on PyPI. The `pip` of a shell may be
-    that of another Python, which would look for the project there. In a checkout it is the
-    developer's `pip`, which has the project already.
+    that of another Python, so it is that of this one.
     """
     extra = _EXTRA.get(name, "report")
+    packages = _of_checkout(extra) or _packages(extra) or (_CALLED.get(name, name),)
     prefix = Path(sys.prefix)
     is_pipx, is_uv = ((prefix / mark).is_file() for mark in (PIPX, UV_TOOL))
-    is_checkout = (ROOT / "pyproject.toml").is_file() and not (is_pipx or is_uv)
-    packages = () if is_checkout else _packages(extra)
-    if not packages:
-        return f"pip install 'sojourn[{extra}]'"
     if is_pipx:
         return shlex.join(("pipx", "inject", prefix.name, *packages))
     has_pip = not is_uv and util.find_spec("pip") is not None
@@ -79,6 +73,22 @@ def _packages(extra: str) -> tuple[str, ...]:
         return ()
     halves = [one.replace('"', "'").partition(";") for one in requires]
     return tuple(name.strip() for name, _, marker in halves if f"extra == '{extra}'" in marker)
+
+
+def _of_checkout(extra: str) -> tuple[str, ...]:
+    """The same by the project file of a checkout, which may be on the path without metadata.
+
+    Returns:
+        () where there is no such file, or none of this project.
+    """
+    import tomllib  # noqa: PLC0415  # as above
+
+    try:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8")).get("project", {})
+    except (OSError, ValueError):
+        return ()
+    known = project.get("optional-dependencies", {}) if project.get("name") == "sojourn" else {}
+    return tuple(known.get(extra, ()))
 
 
 def is_here(name: str) -> bool:
@@ -106,4 +116,4 @@ def require(name: str) -> None:
     """
     if not is_here(name):
         package = PICTURES if name == PAGES else name
-        raise HostFault(f"{_FOR[name]} the package {package}", at=sys.prefix, fix=fix(name))
+        raise HostFault(f"{_FOR[name]} the package {package}", at=sys.prefix, fix=command(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from importlib import metadata
@@ -24,6 +25,7 @@ REQUIRES = [
     "mcp>=2.3,<3 ; extra == 'mcp'",
     "ray>=2.40,<3 ; extra == 'ray'",
 ]
+PACKAGE = Path(extras.__file__).parent
 VIEW = ["starlette>=1.0,<2", "uvicorn>=0.30,<1"]
 NAMES = (
     extras.PAGES,
@@ -62,9 +64,9 @@ def test_no_hint_names_the_project_of_another_index(
     if mark:
         (prefix / mark).touch()
     for name in NAMES:
-        words = shlex.split(extras.fix(name))
+        words = shlex.split(extras.command(name))
         assert words[0] != "pip", words
-        assert "sojourn[" not in extras.fix(name)
+        assert "sojourn[" not in extras.command(name)
         packages = [word for word in words if ">=" in word]
         extra = extras._EXTRA.get(name, "report")
         assert len(packages) == sum(f"'{extra}'" in one.replace('"', "'") for one in REQUIRES)
@@ -72,7 +74,7 @@ def test_no_hint_names_the_project_of_another_index(
 
 def test_pipx_puts_packages_into_its_own_environment(prefix: Path) -> None:
     (prefix / extras.PIPX).touch()
-    assert shlex.split(extras.fix(extras.WEB)) == ["pipx", "inject", "sojourn", *VIEW]
+    assert shlex.split(extras.command(extras.WEB)) == ["pipx", "inject", "sojourn", *VIEW]
 
 
 def test_a_tool_of_uv_and_an_environment_without_pip_are_reached_by_uv(
@@ -81,11 +83,12 @@ def test_a_tool_of_uv_and_an_environment_without_pip_are_reached_by_uv(
     python = str(prefix / "bin/python")
     wanted = ["uv", "pip", "install", "--python", python, *VIEW]
     has_pip(monkeypatch, it_has=False)
-    assert shlex.split(extras.fix(extras.SERVER)) == wanted
+    assert shlex.split(extras.command(extras.SERVER)) == wanted
     has_pip(monkeypatch, it_has=True)
-    assert shlex.split(extras.fix(extras.SERVER)) == [python, "-P", "-m", "pip", "install", *VIEW]
+    by_pip = [python, "-P", "-m", "pip", "install", *VIEW]
+    assert shlex.split(extras.command(extras.SERVER)) == by_pip
     (prefix / extras.UV_TOOL).touch()
-    assert shlex.split(extras.fix(extras.SERVER)) == wanted
+    assert shlex.split(extras.command(extras.SERVER)) == wanted
 
 
 def test_a_missing_package_is_refused_with_the_command_of_this_python(
@@ -115,14 +118,44 @@ def test_a_run_without_a_page_names_it_too(
     assert "pipx inject sojourn 'duckdb>=1.1' 'vl-convert-python>=1.7'; then: sojourn report" in err
 
 
-def test_a_checkout_has_the_extra_of_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_checkout_has_the_packages_of_its_project_file(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "ROOT", tmp_path)
-    (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert extras.fix(extras.SQL) == "pip install 'sojourn[report]', into the Python named above"
-    assert extras.command(extras.RAY) == "pip install 'sojourn[ray]'"
+    """It may be on the path without metadata, or with those of an older state."""
+    has_pip(monkeypatch, it_has=True)
+    lines = ('name = "sojourn"', "[project.optional-dependencies]", 'ray = ["ray>=3"]')
+    (tmp_path / "pyproject.toml").write_text("\n".join(("[project]", *lines)))
+    own = [str(prefix / "bin/python"), "-P", "-m", "pip", "install"]
+    assert shlex.split(extras.command(extras.RAY)) == [*own, "ray>=3"]
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "another"\n')
+    assert shlex.split(extras.command(extras.RAY)) == [*own, "ray>=2.40,<3"]
+
+
+@pytest.mark.parametrize("text", [None, "", "[project", '[project]\nname = "sojourn"\n'])
+def test_without_any_list_of_its_packages_a_hint_names_the_package_alone(
+    prefix: Path, tmp_path: Path, text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_pip(monkeypatch, it_has=True)
+    monkeypatch.setattr(metadata, "requires", lambda _: None)
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text)
+    own = [str(prefix / "bin/python"), "-P", "-m", "pip", "install"]
+    assert shlex.split(extras.command(extras.PICTURES)) == [*own, "vl-convert-python"]
+    assert shlex.split(extras.command(extras.SQL)) == [*own, "duckdb"]
+
+
+#: As tests/install_howto_test.py holds the pages to it.
+FROM_INDEX = re.compile(r"\b(?:pip|pipx|uv)\b.*\binstall (?:-\S+ )*['\"]?sojourn(?![\w.-])")
+
+
+def test_no_text_of_the_package_takes_the_project_from_an_index() -> None:
+    """None of it is on PyPI, so the name there is somebody else's."""
+    texts = (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.j2"))
+    others = [path for path in texts if path != Path(__file__)]
+    assert len(others) > 100
+    assert [str(path) for path in others if FROM_INDEX.search(path.read_text("utf-8"))] == []
+    for line in ("pip install 'sojourn[ray]'", "update: pip install -U sojourn", extras.UPDATE):
+        assert bool(FROM_INDEX.search(line)) is (line != extras.UPDATE), line
 
 
 def test_the_installation_has_its_extras_in_its_metadata() -> None:

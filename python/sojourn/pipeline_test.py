@@ -25,7 +25,7 @@ SMALL = (
     "run.repeats=1",
     "run.fractions=[0.2,0.5,0.8]",
     "run.peak_s=0.2",
-    "run.search.probe_s=0.5",
+    "run.search.probe_s=2",  # a search takes 22 s of load: so of few probes
     "run.search.budget_s=30",
     "run.search.confirm_s=0.5",
     "run.search.confirm_repeats=1",
@@ -147,7 +147,7 @@ def test_what_the_machine_cannot_do_is_refused_before_a_record_is_begun(
 def test_no_load_that_fits_is_exit_1_and_a_failed_self_check_is_exit_3(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brief = ("--set", "run.search.budget_s=2")  # of time that passes: neither search ends before
+    brief = ("--set", "run.search.budget_s=0.5")  # of time that passes: neither search ends before
     late = ("--set", "services.memcached.qos.bound=1us")
     assert run(tmp_path / "a", *brief, *late) == Exit.VIOLATED
     plain = made.result

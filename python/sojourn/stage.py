@@ -58,7 +58,7 @@ class Stage:
 
     def play(self) -> None:
         """Open the study, and do what is asked until the input ends."""
-        facts = host.read()
+        facts = host.read(sample_s=0.0)  # the driver waits
         with _Folder() as folder:
             disk.keep_text(folder / STUDY, str(self._opening["study"]))
             study = spec.load(folder / STUDY, is_own=True)

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn import disk, pipeline, plan, questions, run, spec
+from sojourn import disk, pipeline, plan, questions, report, run, spec
 from sojourn.cli import tco_platforms
 from sojourn.errors import Fault, HostFault, RunFault, SpecFault
 from sojourn.hosts import ray_engine
@@ -30,6 +30,7 @@ from sojourn.places import ports, proc
 from sojourn.plan import codec
 from sojourn.run.clients import Load
 from sojourn.spec import to_toml
+from sojourn.testing import seen_once
 
 GONE_S_MAX = 120.0  # a guard against a hang
 STUDY = """
@@ -88,6 +89,8 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     """Run a study with these roles; the folder of its record."""
     monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
     monkeypatch.setattr("sojourn.hosts.about.FEATURES", {})  # no host has any
+    seen_once(monkeypatch)
+    monkeypatch.setattr(report, "write", lambda _findings, path, _parts, **_: [path])
 
     def measure(roles: str, neighbour: str = "", *, seconds: float = 0.6, more: str = "") -> Path:
         cluster = Here(*(Host() for _ in range(4)), facts={n: {} for n in range(4)})

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
 
-from sojourn import report
+from sojourn import host, report
 from sojourn import run as runs
 from sojourn.errors import BUG
+from sojourn.host import facts as machine
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import TRACER
 from sojourn.run import turn
@@ -79,9 +82,26 @@ def is_bug(text: str) -> bool:
     return BUG in " ".join(text.split())
 
 
+@cache
+def _here() -> host.Facts:
+    """This machine. To look at it takes a second; who uses its CPUs now differs from run to run."""
+    facts = machine.read(sample_s=0.0)
+    return replace(facts, activity=replace(facts.activity, busy=()))
+
+
+def _read(root: Path = Path("/"), **how: Any) -> host.Facts:
+    return _here() if root == Path("/") else machine.read(root, **how)
+
+
+def seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at this machine once a process."""
+    monkeypatch.setattr(host, "read", _read)
+
+
 def installed(monkeypatch: pytest.MonkeyPatch, locks: Path, *, pages: bool = False) -> Lab:
     """A lab in the place of `run`, and no pages unless they are asked for."""
     lab = Lab()
+    seen_once(monkeypatch)
     locks.chmod(0o1777)
     monkeypatch.setattr(turn, "FOLDERS", (locks,))
     monkeypatch.setattr(runs, "ready", lambda *_, **__: runs.Ready())

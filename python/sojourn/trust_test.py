@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import disk
+from sojourn import disk, services
 from sojourn.disk import cache
 from sojourn.install.part import cache_folder
-from sojourn.run.state import state_folder
+from sojourn.places.ports import HOST, Address
+from sojourn.run.state import elsewhere, state_folder
+from sojourn.services import Allowance, Program
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it gives a folder away")
 STRANGER = 65534
@@ -77,3 +79,32 @@ def test_a_home_into_which_all_may_write_is_not_taken(
     assert disk.home() == own
     own.chmod(0o1777)
     assert disk.home() == Path(pwd.getpwuid(os.geteuid()).pw_dir)
+
+
+def test_a_number_without_an_account_and_a_home_is_advised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So a container runs that is started with a user of which its image knows nothing."""
+
+    def none(what: object) -> pwd.struct_passwd:
+        raise KeyError(what)
+
+    monkeypatch.setattr(pwd, "getpwuid", none)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert disk.home() == Path("/nonexistent")
+    assert state_folder() == Path("/nonexistent/.local/state/sojourn")
+    assert cache.load("one") is None
+    assert elsewhere().endswith("SOJOURN_STATE=$PWD/sojourn-state")
+    assert disk.with_home("~/app") == Path("~/app")
+    room = Allowance(cpus=1, memory_bytes=1 << 30)
+    made = services.build("command", {"argv": "sh -c {port}"}, room)
+    assert isinstance(made, Program)
+    start = made.start(Path("/work"), Address(host=HOST, port=1))
+    assert not [word for word in start.words if word.startswith("HOME=")]
+
+
+def test_a_home_of_nobody_is_a_name_like_others(own: Path) -> None:
+    assert disk.with_home("~/app") == own / "app"
+    assert disk.with_home("~no such user/app") == Path("~no such user/app")

@@ -161,6 +161,7 @@ def _test(tree: Path, tests: list[str], near: Path | None) -> None:
         report = os.open(tree / OUTPUT, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         for stream in (0, 1, 2):
             os.dup2(report, stream)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else conftest.py turns the flag off
         sys.dont_write_bytecode = near is not None  # of a mutant it would outlast it
         sys.path.insert(0, str(tree / "python"))
         os.environ["PYTHONPATH"] = str(tree / "python")

@@ -7,6 +7,7 @@ contract in `pyproject.toml` name them.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -81,7 +82,24 @@ def copy(to: Path, *, with_tests: bool = False) -> None:
         (to / "crates").symlink_to(PROJECT / "crates")  # some tests read their tables
     text = (PROJECT / "pyproject.toml").read_text()
     selected = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
-    (to / "pyproject.toml").write_text("\n".join(selected) + "\n")
+    _replace(to / "pyproject.toml", selected)
+
+
+def link(source: str, to: str) -> None:
+    """Copy a file for `shutil.copytree`: code as a hard link, which is not to be written in place.
+
+    Python and `take` replace files; of what tools write beside the code nothing is known.
+    """
+    if source.endswith((".py", ".pyc")):
+        os.link(source, to)
+    else:
+        shutil.copy2(source, to)
+
+
+def _replace(path: Path, lines: Iterable[str]) -> None:
+    """Write a new file: another copy may have the same one by a link."""
+    path.unlink(missing_ok=True)
+    path.write_text("\n".join(lines) + "\n")
 
 
 def take(of: Path, gone: Iterable[str]) -> set[str]:
@@ -94,10 +112,10 @@ def take(of: Path, gone: Iterable[str]) -> set[str]:
         lines = table.read_text().splitlines()
         left = [line for line in lines if line not in {f"    {name},", f"    {name}.KIND,"}]
         assert len(lines) - len(left) == 2, f"{name} has not an import and a line in the table"
-        table.write_text("\n".join(left) + "\n")
+        _replace(table, left)
         named = re.compile(rf"sojourn\.questions\.{name}\b")
         lines = contracts.read_text().splitlines()
-        contracts.write_text("\n".join(line for line in lines if not named.search(line)) + "\n")
+        _replace(contracts, [line for line in lines if not named.search(line)])
         for study in (package / "studies").glob("*.toml"):
             if name in asked(tomllib.loads(study.read_text())):
                 studies.add(study.stem)

@@ -119,8 +119,8 @@ fn line(machine: &Machine, planted: bool, pairs: u64, seed: u64) -> serde_json::
         for (number, q) in [0.0, 0.99].into_iter().enumerate() {
             let [first, second] = [from(&two[0], q), from(&two[1], q)];
             let [before, after] = [first.means(), second.means()];
-            let least_ns = LEAST * before.parts_ns[PARTS.len()];
-            let changes = resample::of_two(&first, &second, least_ns, seed + pair);
+            let least_ns = [LEAST * before.parts_ns[PARTS.len()]; PARTS.len() + 1];
+            let changes = resample::of_two(&first, &second, &least_ns, seed + pair);
             for (k, change) in changes.iter().enumerate() {
                 if before.parts_ns[k] + after.parts_ns[k] == 0.0 {
                     continue; // a part that is nowhere has no interval

@@ -12,10 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sojourn.analysis import borders
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.findings.load_point import Run
 from sojourn.plan.make import GROWN_ENOUGH
 from sojourn.plan.points import Phase, Verdict
@@ -64,7 +63,7 @@ def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
         border = search.border if search else None
         if border is None:
             continue
-        if borders.is_closed(border) and border.starts >= BLOCKS_MIN:
+        if is_closed(border) and border.starts >= BLOCKS_MIN:
             results[part.levels] = border.estimate_rps, border.interval_rps
     return results
 

@@ -16,7 +16,7 @@ import scipy
 from sojourn.analysis import aa_noise_floor
 from sojourn.analysis.comparison_rows import Moved, Ratio, Row
 from sojourn.findings.findings import Findings, ServiceFinding
-from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.findings.load_point import LoadPoint
 from sojourn.half_width import normal
 from sojourn.stats import holm
@@ -216,7 +216,7 @@ def _of_borders(first: Border, other: Border, limits: Limits) -> Ratio:
     of_a, of_b = first.interval_rps, other.interval_rps
     if first.estimate_rps and value:
         ratio = value / first.estimate_rps
-    if ratio is None or not all(0 < end < math.inf for end in (of_a.lo, of_a.hi, of_b.lo, of_b.hi)):
+    if ratio is None or not (is_closed(first) and is_closed(other)):
         return Ratio(value=value, restarts=other.starts, ratio=ratio, note="the interval is open")
     down = math.hypot(math.log(value / of_b.lo), math.log(of_a.hi / first.estimate_rps))
     up = math.hypot(math.log(of_b.hi / value), math.log(first.estimate_rps / of_a.lo))

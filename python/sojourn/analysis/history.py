@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sojourn.analysis import borders
 from sojourn.analysis.comparison import (
     CPU,
     MAX_LOAD,
@@ -26,7 +25,7 @@ from sojourn.analysis.comparison import (
     values,
 )
 from sojourn.findings.findings import Findings, ServiceFinding
-from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.half_width import student
 from sojourn.stats import change_points, restarts
 from sojourn.stats.interval import Interval
@@ -173,7 +172,7 @@ def _values(service: ServiceFinding, numbers: Sequence[str]) -> Iterator[tuple[s
                     one = Value(value=value, interval=ends, restarts=len(of_restarts))
                     yield load_name(service, point), _CALLED[name], one
     border = most.border if (most := service.section(MaxLoad)) else None
-    if "max" in numbers and border is not None and borders.is_closed(border):
+    if "max" in numbers and border is not None and is_closed(border):
         one = Value(value=border.estimate_rps, interval=border.interval_rps, restarts=border.starts)
         yield "", MAX_LOAD, one
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6
 
 
+@cache
 def search_interval(
     queue: Queue, seed: int, *, singly: bool = False, stopped: float = 0.0
 ) -> tuple[float, float]:

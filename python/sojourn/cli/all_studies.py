@@ -75,7 +75,8 @@ def surveyed(
             consent.agreed(name, study, is_agreed=is_agreed)
         return bool(is_agreed)
 
-    return campaign.survey(names, host.read(), profile=profile, sets=sets, may=may)
+    facts = host.read(sample_s=0.0)  # who uses the CPUs now is not asked
+    return campaign.survey(names, facts, profile=profile, sets=sets, may=may)
 
 
 def budget_of_all_s(planned: Sequence[Planned]) -> float | None:

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from sojourn import store
-from sojourn.models.classify import planted
+from sojourn.models.classify import evidence, planted
+from sojourn.models.classify import record as reading
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.planted import Planted
 from sojourn.models.classify.record import classes as classes_of
+from sojourn.models.classify.scenario import Carried
 from sojourn.models.classify.testing import record
 from sojourn.questions import PLANS, answers, readers
 from sojourn.record.load import study_data
+from sojourn.report import testing, testing_answers
 
 
 def classes(retained: store.Record) -> tuple[Class, ...]:
@@ -55,3 +58,13 @@ def test_cpu_is_a_share_of_the_cpus_of_the_threads(tmp_path: Path) -> None:
     assert one.what == "CPU use, 1-ST"
     assert one.ends is not None
     assert one.ends.value == pytest.approx(at, rel=0.1)  # of noise of 0.1, thirty samples
+
+
+def test_a_service_that_no_load_suits_carries_nothing_and_has_no_ratio() -> None:
+    """The lowest load that was tried is no load that was carried."""
+    nothing = testing_answers.max_load(testing_answers.border(9_000.0, 0.0, 0.0))
+    carried = reading._carried(testing.memcached().having("max_load", nothing))
+    assert carried == Carried(rps=0.0, lo=0.0, hi=0.0)
+    known = Carried(rps=100.0, lo=90.0, hi=110.0)
+    assert evidence.times(carried, known) is None
+    assert evidence.times(known, carried) is None

@@ -19,7 +19,7 @@ from sojourn.cli.app import app, commands, main
 from sojourn.cli.live import Display
 from sojourn.cli.point_line import line
 from sojourn.errors import Exit
-from sojourn.plan import Outcome, Phase, Verdict, next_point
+from sojourn.plan import Outcome, Phase, Planner, Verdict, next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.run import Event
 from sojourn.testing_questions import PLANS
@@ -217,7 +217,8 @@ def test_json_has_no_infinities_and_no_objects() -> None:
 def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     study = spec.load("max_load_memcached")
     played: list[Outcome] = []
-    while (point := next_point(study, played, PLANS)) and point.phase is not Phase.CONFIRM:
+    planner = Planner(study, PLANS)
+    while (point := planner.next(played)) and point.phase is not Phase.CONFIRM:
         played.append(imagine(point))
     assert point_words(played[0].point) == "memcached peak closed loop"
     probe = next(o for o in played if o.point.phase is Phase.SEARCH)

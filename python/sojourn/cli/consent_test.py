@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import testing
+from sojourn import host, testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.run import turn
@@ -46,6 +46,11 @@ def _lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> testing.Lab:
     return testing.installed(monkeypatch, tmp_path / "locks")
 
 
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    testing.seen_once(monkeypatch)
+
+
 @pytest.fixture(name="alone")
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other lab of this machine is waited for."""
@@ -72,6 +77,21 @@ def test_looking_ahead_says_whom_it_asks(
     assert main([command, written(tmp_path, f"http://{at}/x")]) == Exit.OK
     assert f"three test requests to http://{at}/x" in capsys.readouterr().err
     assert paths == ["/x"] * 3
+
+
+@pytest.mark.parametrize("words", [["selfcheck"], ["--all", "--only", "selfcheck"]], ids=len)
+def test_looking_ahead_does_not_watch_who_uses_the_cpus(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched_s: list[float] = []
+
+    def read(*, sample_s: float) -> host.Facts:
+        watched_s.append(sample_s)
+        return testing._read()
+
+    monkeypatch.setattr(host, "read", read)
+    assert main(["check", *words]) == Exit.OK
+    assert watched_s == [0.0]
 
 
 @pytest.mark.parametrize("command", ["check", "plan"])

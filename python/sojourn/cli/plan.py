@@ -157,7 +157,8 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
 
     wrong = []
     consent.say_asked(asked)
-    held = run.hold(asked, host.read(), catalogue(), asks_others=False)
+    facts = host.read(sample_s=0.0)  # who uses the CPUs now is not asked
+    held = run.hold(asked, facts, catalogue(), asks_others=False)
     for fault in held.faults:
         fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)
         if isinstance(fault, SpecFault):

@@ -185,15 +185,14 @@ def _load(one: ServiceFinding) -> tuple[float | None, Interval | None, str]:
     Raises:
         StoreFault: there is no load yet.
     """
-    from sojourn.analysis import borders
-    from sojourn.findings.highest_load import MaxLoad
+    from sojourn.findings.highest_load import MaxLoad, is_closed
     from sojourn.plan.points import Verdict
     from sojourn.report import show as texts
 
     section = one.section(MaxLoad)
     if section is not None and section.border is not None:
         border, which = section.border, texts.border(section.border)
-        if borders.is_closed(border):
+        if is_closed(border):
             doubt = ", undecided" if section.verdict is Verdict.UNKNOWN else ""
             about = f"within the target{doubt}: {texts.within(border)}"
             return border.estimate_rps, border.interval_rps, about

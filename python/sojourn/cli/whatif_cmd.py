@@ -64,7 +64,7 @@ def whatif(
         typer.Option(
             metavar="RATE",
             show_default="the highest within the target is searched",
-            help="Offered load: 2k, steps:2k@10s,9k@60s, sine:2k,1k,60s.",
+            help="Offered load: 2k, steps:2k@10s,9k@60s, ramp:1k..9k@60s, sine:2k,1k,60s.",
         ),
     ] = "",
     arrivals: Annotated[
@@ -108,7 +108,7 @@ def whatif(
         str, _levels("--speed", "Lower speed, and the use above which it is left: 0.6@0.8.", _TIME)
     ] = "",
     requests: Annotated[
-        int, typer.Option(metavar="N", help="Simulated requests of one run.")
+        int, typer.Option(metavar="N", help="Requests of one run; a schedule has its own.")
     ] = 20_000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of every draw.")] = 1,
     as_json: AsJson = False,
@@ -127,7 +127,7 @@ def whatif(
     Examples:
       sojourn whatif --service exponential:50us --neighbour none,spin
       sojourn whatif --service exponential:50us --scheduler eevdf,rt --cores 1,2
-      sojourn whatif --service exponential:5ms --fanout 1,5 --hedge none,20ms
+      sojourn whatif --service exponential:5ms --fanout 1,5 --instances 10 --hedge none,20ms
       sojourn whatif --service fixed:9ms --rate 70 --timeout 90ms --retries 0,3
       sojourn whatif --from RECORD --cores 1,2,4 --target "p99<=1ms"
       sojourn whatif --from RECORD --setting "neighbour = none" --cores 1,2

@@ -42,7 +42,7 @@ def test_json_has_every_combination(capsys: pytest.CaptureFixture[str]) -> None:
 
 @needs_sim
 def test_exit_codes_are_those_of_the_target() -> None:
-    assert main([*ASKED, "--rate", "99", "--cores", "1"]) == Exit.VIOLATED
+    assert main([*ASKED, "--rate", "90", "--cores", "1"]) == Exit.VIOLATED
     assert main([*ASKED, "--rate", "10", "--cores", "1,2"]) == Exit.OK
 
 

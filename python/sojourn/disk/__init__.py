@@ -37,7 +37,7 @@ from sojourn.disk.foreign import (
     reader,
 )
 from sojourn.disk.spent import check_spent, no_memory
-from sojourn.disk.trust import OTHERS, base, doubt, home
+from sojourn.disk.trust import OTHERS, base, doubt, home, with_home
 from sojourn.disk.way import claim, folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
 from sojourn.disk.writes import disk_fault, keep_json, keep_text, keep_whole
@@ -75,6 +75,7 @@ __all__ = [
     "reader",
     "tables",
     "tree",
+    "with_home",
     "write_text",
     "write_whole",
 ]

@@ -26,6 +26,7 @@ class Mount:
         point: where.
         options: of the mount.
         kind: of the file system.
+        source: what was mounted, such as a device's file.
         whole: options of the file system.
     """
 
@@ -34,6 +35,7 @@ class Mount:
     options: frozenset[str]
     kind: str
     whole: frozenset[str]
+    source: str = ""
 
 
 def text(path: Path) -> str:
@@ -81,6 +83,7 @@ def mounts(result: str | None) -> Iterator[Mount]:
                 options=frozenset(own[5].split(",")),
                 kind=rest[0],
                 whole=frozenset(rest[2].split(",") if len(rest) > 2 else ()),
+                source=_plain(rest[1]) if len(rest) > 2 else "",
             )
 
 

@@ -14,16 +14,30 @@ import stat
 from pathlib import Path
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
+NOWHERE = Path("/nonexistent")  # as Debian calls the home of who has none
 
 
 def home() -> Path:
-    """The user's own home, whatever HOME says."""
-    named = Path("~").expanduser()
+    """The user's own home, whatever HOME says; `NOWHERE` without HOME and without an account.
+
+    So it is in a container that runs as a number which its list of users does not have.
+    """
+    try:
+        named = Path("~").expanduser()
+    except RuntimeError:
+        return NOWHERE
     with contextlib.suppress(OSError, KeyError):
         result = named.stat()
         if result.st_uid != os.geteuid() or result.st_mode & stat.S_IWOTH:
             return Path(pwd.getpwuid(os.geteuid()).pw_dir)
     return named
+
+
+def with_home(name: str) -> Path:
+    """A path as a user wrote it, `~` replaced; left as it is where no such home is known."""
+    with contextlib.suppress(RuntimeError):
+        return Path(name).expanduser()
+    return Path(name)
 
 
 def base(variable: str, usual: str) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.findings.findings import Qos, ServiceFinding
-from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
@@ -126,11 +126,6 @@ def _answered(who: str, target: str, border: Border, axis: str) -> str:
     share = f"; {_percents(border.fraction)}{axis}" if border.fraction and is_closed(border) else ""
     rests = f"{border.runs} runs, {border.measured_s:.0f} s"
     return f"{who} keeps {target} up to {fits(border)} requests/s ({rests}{share})."
-
-
-def is_closed(border: Border) -> bool:
-    """Whether both ends of the interval are known."""
-    return border.interval_rps.lo > 0 and math.isfinite(border.interval_rps.hi)
 
 
 def fits(border: Border) -> str:

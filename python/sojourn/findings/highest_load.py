@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sojourn.findings.section import Section
@@ -32,6 +33,17 @@ class Border:
     starts: int
     measured_s: float
     curve: tuple[tuple[float, float], ...] = ()
+
+
+def is_closed(border: Border) -> bool:
+    """Whether both ends of the interval are known: a load was seen to hold, and one to fail.
+
+    Then the estimate is a number to report, to compare and to price. The estimate of an open
+    interval is its known end, and where no load fits it is the lowest that was tried: both say
+    where somebody looked, not what the service can do.
+    """
+    ends = border.interval_rps
+    return 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@
     4  The interval has the scatter of these errors and that of the doses' effects (Student, 90 %).
        Its upper end is the border alone, and by how much that may be wrong itself.
 
-Two simpler guesses are beside it: no change, and the sum of both CPU times (`guesses`).
+Simpler guesses are beside it, from no change to what the neighbour leaves others (`guesses`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Forecast:
     Attributes:
         service, neighbour, q, bound_ns: what was asked.
         alone_rps: highest load within the bound alone, measured.
-        censored: "" or why `alone_rps` is a bound only: "below", "above".
+        censored: "", or why `alone_rps` is not measured: "below" and "above" make it a bound only,
+            "beyond" puts it on the assumed line from the highest measured load to the peak.
         border_rps: predicted highest load within the bound beside the neighbour.
         loads: tail at loads.
         progress: the neighbour's pace at that load as a share of its pace alone; None: not known.
@@ -55,6 +56,7 @@ class Forecast:
             logarithm that this showed.
         guesses: simpler guesses of the same border, by name.
         rulers: services that the neighbour was seen beside.
+        not_compared: what the service was measured beside, and not every ruler.
         measured_rps: the border that was measured, where a record has it; it is not used.
     """
 
@@ -72,6 +74,7 @@ class Forecast:
     error: float
     guesses: dict[str, float]
     rulers: tuple[str, ...]
+    not_compared: tuple[str, ...]
     measured_rps: float | None
 
 
@@ -138,8 +141,6 @@ def forecast(
     bounds = (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS))
     weighed = ruler.weigh(model.rulers, seen, q, bounds_ns=bounds, doses=model.doses())
     loads = loads_rps or [run.rps for run in service.levels[NONE]]
-    own = next((level for level in service.neighbours if level == neighbour), None)
-    measured = service.levels[own] if own else None
     return Forecast(
         service=service.label,
         neighbour=neighbour,
@@ -153,12 +154,22 @@ def forecast(
         equals=tuple((name, *one) for name, one in weighed.by_resource().items()),
         doses=len(errors),
         error=_scatter(errors),
-        guesses=guesses.of(alone_rps, rulers),
+        guesses=guesses.of(alone_rps, rulers, q, bound_ns),
         rulers=tuple(one.label for one, _ in rulers),
-        measured_rps=None
-        if measured is None
-        else curves.of(measured, q, service.peak_rps).border(bound_ns)[0],
+        not_compared=tuple(
+            sorted({one.name for one in service.doses} - {one.name for one in model.doses()})
+        ),
+        measured_rps=_measured(service, neighbour, q, bound_ns),
     )
+
+
+def _measured(service: Victim, neighbour: str, q: float, bound_ns: float) -> float | None:
+    """The border beside the neighbour itself; None if no record has one within its loads."""
+    if neighbour not in service.neighbours:
+        return None
+    curve = curves.of(service.levels[neighbour], q, service.peak_rps)
+    border, where = curve.border(bound_ns)
+    return None if where else border
 
 
 def _scatter(errors: NDArray[np.float64]) -> float:

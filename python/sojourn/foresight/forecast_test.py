@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.foresight import guesses, testing
+from sojourn.foresight import guesses, testing, words
 from sojourn.foresight.doses import NONE, Dose
 from sojourn.foresight.forecast import Forecast, forecast
 from sojourn.foresight.ruler import grid, name_of, weigh
 from sojourn.foresight.testing import Truth
-from sojourn.foresight.victims import Victim
+from sojourn.foresight.victims import Run, Victim
 
 B = "batch:b"
 BOUND_NS = 2e6
@@ -134,8 +134,47 @@ def test_guesses_are_what_they_say() -> None:
     _, victims = world(11, {"cpu": 0.6})
     share = guesses.wanted([(one, B) for one in victims[1:]])
     assert share == pytest.approx(0.3, abs=0.01)  # 0.6 of what a full dose takes
-    gathered = guesses.of(1000.0, [(one, B) for one in victims[1:]])
+    gathered = guesses.of(1000.0, [(one, B) for one in victims[1:]], 0.99, BOUND_NS)
     assert gathered[guesses.NO_CHANGE] == 1000.0
     assert gathered[guesses.SUM] == pytest.approx(700, abs=10)
-    assert guesses.of(1000.0, [])[guesses.NO_CHANGE] == 1000.0
+    assert guesses.of(1000.0, [], 0.99, BOUND_NS) == {guesses.NO_CHANGE: 1000.0}
     assert math.isclose(gathered[guesses.FAIR], gathered[guesses.SUM])
+
+
+def ruled(label: str, beside: tuple[float, float]) -> Victim:
+    """A service with p99 = 10 ms at 150/s alone, and halfway between two loads beside B."""
+
+    def runs(*loads: float) -> list[Run]:
+        pairs = zip(loads, (1e6, 1e8), strict=True)
+        return [Run(rps=rps, achieved_rps=rps, tails={0.99: ns}) for rps, ns in pairs]
+
+    levels = {NONE: runs(100, 200), B: runs(*beside)}
+    return Victim(label=label, record=label, place=testing.PLACE, peak_rps=200, levels=levels)
+
+
+def test_the_mean_of_others_is_what_they_keep_without_a_look_at_doses() -> None:
+    rulers = [(ruled("half", (50, 100)), B), (ruled("same", (100, 200)), B)]
+    gathered = guesses.of(1000.0, rulers, 0.99, 1e7)
+    assert gathered == {
+        guesses.NO_CHANGE: 1000.0,
+        guesses.MEAN: pytest.approx((0.5 + 1) / 2 * 1000),
+    }
+
+
+def test_a_border_on_the_assumed_line_is_not_called_measured() -> None:
+    _, victims = world(12, {"cpu": 0.5})
+    alone = victims[0].levels[NONE]
+    bound_ns = 3 * alone[-1].tails[0.99]  # it holds at the highest load, 85 % of the peak
+    gathered = predicted(victims, bound_ns)
+    assert gathered.censored == "beyond"
+    assert gathered.alone_rps > alone[-1].rps
+    text = "\n".join([*words.lines(gathered), *words.remarks(gathered, "R", B)])
+    assert "beyond the measured loads" in text
+    assert "a straight line from the highest one to max RPS is assumed" in text
+    assert "measured" not in text.splitlines()[1].replace("beyond the measured loads", "")
+
+
+def test_a_border_beside_the_neighbour_that_lies_beyond_its_loads_is_not_a_measured_one() -> None:
+    _, victims = world(13, {"cpu": 0.05})
+    bound_ns = 5 * victims[0].levels[B][-1].tails[0.99]
+    assert predicted(victims, bound_ns).measured_rps is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.errors import SpecFault
@@ -59,19 +59,21 @@ def known(victims: Sequence[Victim], service: str, neighbour: str) -> Known:
         SpecFault: records lack; it names the commands that make them, with minutes.
     """
     own = _service(victims, service)
-    others = [one for one in victims if one.label != service and _level(one, neighbour)]
+    others = [one for one in victims if one.label != service and _meant(one, neighbour)]
     same = [one for one in others if one.place == own.place]
     if others and not same:
         raise _elsewhere(own, others[0], neighbour)
-    fit = [one for one in same if len({*one.doses} & {*own.doses}) >= DOSES_MIN]
+    way = _way(same, neighbour)
+    fit = [one for one in same if _level(one, way) and len(_shared(own, one)) >= DOSES_MIN]
     if not fit:
         raise _no_ruler(victims, own, neighbour)
     newest = {one.label: one for one in reversed(fit)}
-    rulers = tuple((one, _level(one, neighbour)) for one in newest.values())
+    rulers = tuple((one, _level(one, way)) for one in _comparable(own, [*newest.values()]))
     runs = [run for one, level in rulers for run in one.levels[level]]
     if not any(map(_is_running, runs)):
+        labels = ", ".join(one.label for one, _ in rulers)
         raise SpecFault(
-            f"'{neighbour}' did no work beside {_names(newest)}: there is nothing to predict from",
+            f"'{neighbour}' did no work beside {labels}: there is nothing to predict from",
             at="--beside",
             fix="look at neighbour-0.log in the points of " + rulers[0][0].record,
         )
@@ -112,9 +114,56 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
     )
 
 
-def _level(victim: Victim, neighbour: str) -> str:
-    meant = (one for one in victim.neighbours if doses.is_meant(neighbour, one))
-    return next(meant, "")
+def _meant(victim: Victim, neighbour: str) -> list[str]:
+    """Levels that may be the neighbour."""
+    return [one for one in victim.neighbours if doses.is_meant(neighbour, one)]
+
+
+def _way(victims: Sequence[Victim], neighbour: str) -> str:
+    """What the neighbour means; of one that ran in one way alone, that.
+
+    Raises:
+        SpecFault: it ran in several ways, such as on other CPUs, and none is what was written.
+    """
+    levels = [level for one in victims for level in _meant(one, neighbour)]
+    ways = {doses.meaning(level): level for level in levels}
+    asked = doses.meaning(neighbour)
+    if asked in ways or not ways:
+        return asked
+    if len(ways) == 1:
+        return next(iter(ways))
+    raise SpecFault(
+        f"'{neighbour}' ran in {len(ways)} ways: {', '.join(map(repr, sorted(ways.values())))}",
+        at="--beside",
+        fix="write one of them",
+    )
+
+
+def _level(victim: Victim, way: str) -> str:
+    """How a victim's record writes it; "" if it has no such neighbour."""
+    return next((one for one in victim.neighbours if doses.meaning(one) == way), "")
+
+
+def _shared(own: Victim, other: Victim) -> set[doses.Dose]:
+    return {*own.doses} & {*other.doses}
+
+
+def _comparable(own: Victim, rulers: Sequence[Victim]) -> list[Victim]:
+    """Those that share enough doses with the service and with each other, in their order.
+
+    Doses count that all have. So those that share the most with the service come first, and one
+    that leaves too few is left out.
+
+    Args:
+        own: the service.
+        rulers: each of them shares enough doses with it.
+    """
+    common, chosen = {*own.doses}, list[Victim]()
+    for one in sorted(rulers, key=lambda other: -len(_shared(own, other))):
+        if len(both := common & {*one.doses}) >= DOSES_MIN:
+            common = both
+            chosen.append(one)
+    return [one for one in rulers if one in chosen]
 
 
 def _elsewhere(own: Victim, other: Victim, neighbour: str) -> SpecFault:
@@ -146,7 +195,3 @@ def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> Lacking
 
 def _is_running(run: Run) -> bool:
     return (run.progress or 0.0) > IDLE or (run.others or 0.0) > IDLE
-
-
-def _names(labels: Iterable[str]) -> str:
-    return ", ".join(labels)

@@ -10,6 +10,7 @@ import pytest
 from sojourn.errors import SpecFault
 from sojourn.foresight import lacking, study, testing
 from sojourn.foresight.doses import NONE
+from sojourn.foresight.forecast import forecast
 from sojourn.foresight.victims import Victim
 
 B = "batch:xz,where=server"
@@ -58,6 +59,54 @@ def test_a_neighbour_that_is_not_known_is_compared_with_those_that_are() -> None
     fault = refused(victims("memcached", "nginx"), neighbour="batch:xy")
     assert "did you mean batch:xz?" in fault.fix
     assert "--service nginx --beside batch:xy --study" in fault.fix
+
+
+def only(of: Victim, *resources: str) -> Victim:
+    """As if it had been measured beside doses of these alone."""
+    known = (NONE, B, *(f"noise:{name}@" for name in resources))
+    levels = {level: runs for level, runs in of.levels.items() if level.startswith(known)}
+    return replace(of, levels=levels)
+
+
+def test_rulers_without_doses_in_common_are_not_compared_at_once() -> None:
+    own, one, other = victims("memcached", "nginx", "redis")
+    apart = [own, only(one, "cpu", "llc"), only(other, "membw", "network")]
+    known = lacking.known(apart, "memcached", "batch:xz")
+    assert [ruler.label for ruler, _ in known.rulers] == ["nginx"]  # five doses; the other has four
+    result = forecast(known.service, known.rulers, known.level, 0.99, bound_ns=2e6)
+    assert result.border_rps.lo <= result.border_rps.value <= result.border_rps.hi
+    assert result.not_compared == ("disk", "membw", "network", "syscalls")
+    whole = lacking.known([own, only(one, "cpu", "llc"), other], "memcached", "batch:xz")
+    assert len(whole.rulers) == 2
+
+
+def placed(of: Victim, places: dict[str, str]) -> Victim:
+    """The same with some levels at other places."""
+    levels = {places.get(name, name): runs for name, runs in of.levels.items()}
+    return replace(of, levels=levels)
+
+
+def test_doses_on_other_cpus_are_other_doses() -> None:
+    own, other = victims("memcached", "nginx")
+    free = placed(other, {level: f"{level},where=free" for level in study.DOSES})
+    assert "4 of the same doses" in refused([own, free]).what
+    server = placed(other, {level: f"{level},where=server" for level in study.DOSES})
+    assert len(lacking.known([own, server], "memcached", "batch:xz").rulers) == 1
+
+
+def test_a_neighbour_on_other_cpus_is_another_neighbour() -> None:
+    own, *others = victims("memcached", "nginx", "redis")
+    one, free = (
+        placed(ruler, {B: f"batch:xz,where={place}"})
+        for ruler, place in zip(others, ("one", "free"), strict=True)
+    )
+    fault = refused([own, one, free])
+    assert fault.at == "--beside"
+    assert "ran in 2 ways: 'batch:xz,where=free', 'batch:xz,where=one'" in fault.what
+    for asked, label in (("batch:xz,where=free", "redis"), ("batch:xz,where=one", "nginx")):
+        known = lacking.known([own, one, free], "memcached", asked)
+        assert [ruler.label for ruler, _ in known.rulers] == [label]
+    assert lacking.known([own, others[0], free], "memcached", "batch:xz").level == B
 
 
 def test_another_machine_is_refused_by_name() -> None:

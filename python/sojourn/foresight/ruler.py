@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,10 @@ class Weighed:
     weights: NDArray[np.float64]
 
     def by_resource(self) -> Mapping[str, tuple[float, float]]:
-        """Weight of each resource and its mean dose, heaviest first."""
+        """Weight of each resource, taken in one way, and its mean dose, heaviest first."""
         gathered = {}
-        for name in dict.fromkeys(dose.resource for dose in self.doses):
-            at = np.array([dose.resource == name for dose in self.doses])
+        for name in dict.fromkeys(dose.name for dose in self.doses):
+            at = np.array([dose.name == name for dose in self.doses])
             weight = float(self.weights[at].sum())
             shares = np.array([dose.share for dose in self.doses])[at]
             mean = float(self.weights[at] @ shares / weight) if weight > 0 else 0.0
@@ -100,21 +100,22 @@ def _between(
     lines: dict[str, tuple[list[float], list[float]]] = {}
     for dose, value in known.items():
         if dose != without:
-            shares, values = lines.setdefault(dose.resource, ([0.0], [0.0]))
+            shares, values = lines.setdefault(dose.name, ([0.0], [0.0]))
             shares.append(dose.share)
             values.append(value)
-    return np.array([np.interp(dose.share, *lines[dose.resource]) for dose in doses])
+    return np.array([np.interp(dose.share, *lines[dose.name]) for dose in doses])
 
 
 def grid(victims: Sequence[Victim], without: Dose | None = None) -> list[Dose]:
     """Doses that every victim knows about, none stronger than was measured."""
     shared = [{dose for dose in one.doses if dose != without} for one in victims]
     common = set.intersection(*shared) if shared else set()
-    gathered = []
-    for name in sorted({dose.resource for dose in common}):
-        most = max(dose.share for dose in common if dose.resource == name)
-        gathered += [Dose(name, most * step / (GRID - 1)) for step in range(GRID)]
-    return gathered
+    strongest = {dose.name: dose for dose in sorted(common)}
+    return [
+        replace(most, share=most.share * step / (GRID - 1))
+        for _, most in sorted(strongest.items())
+        for step in range(GRID)
+    ]
 
 
 def weigh(

@@ -73,9 +73,11 @@ class Victim:
     @property
     def doses(self) -> Mapping[Dose, Sequence[Run]]:
         """Its runs beside doses, in order of resource and share."""
-        known = ((dose_of(level), level) for level in self.levels)
-        gathered = {dose: self.levels[level] for dose, level in known if dose is not None}
-        return {dose: gathered[dose] for dose in sorted(gathered)}
+        gathered: dict[Dose, list[Run]] = {}
+        for level, runs in self.levels.items():
+            if (dose := dose_of(level)) is not None:
+                gathered.setdefault(dose, []).extend(runs)
+        return {dose: sorted(gathered[dose], key=_rps) for dose in sorted(gathered)}
 
     @property
     def neighbours(self) -> tuple[str, ...]:
@@ -154,14 +156,18 @@ def _merged(group: Sequence[Victim]) -> Victim:
     return replace(
         group[0],
         peak_rps=median(one.peak_rps for one in group),
-        levels={level: sorted(each, key=lambda run: run.rps) for level, each in runs.items()},
+        levels={level: sorted(each, key=_rps) for level, each in runs.items()},
         left_out={level: sum(one.left_out.get(level, 0) for one in group) for level in left},
     )
 
 
+def _rps(run: Run) -> float:
+    return run.rps
+
+
 def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
     known = [run for run in (_run(record, one) for one in every) if run is not None]
-    return sorted(known, key=lambda run: run.rps)
+    return sorted(known, key=_rps)
 
 
 def _run(record: Record, one: Outcome) -> Run | None:

@@ -14,7 +14,7 @@ from sojourn import samples, spec, store
 from sojourn.errors import SpecFault
 from sojourn.foresight import study, victims
 from sojourn.foresight.doses import NONE, Dose
-from sojourn.plan.next import next_point
+from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.samples import made
@@ -31,8 +31,9 @@ def record(folder: Path, change: Callable[[Outcome], Outcome] = lambda one: one)
     file = folder / "m.toml"
     file.write_text(study.text("memcached", [XZ]))
     asked = spec.load(file)
+    planner = Planner(asked, PLANS)
     with store.open(folder / "results", asked, machine="vm", manifest=MANIFEST) as opened:
-        while (point := next_point(asked, opened.outcomes(), PLANS)) is not None:
+        while (point := planner.next(opened.outcomes())) is not None:
             at = opened.folder(point)
             is_alone = point.setting.get(NEIGHBOUR, NONE) == NONE
             rps = point.offered_rps or 10_000.0
@@ -112,6 +113,14 @@ def test_records_of_one_service_in_one_place_are_one(tmp_path: Path) -> None:
     assert len(both.levels[NONE]) == 2 * len(one.levels[NONE])
     assert both.peak_rps == pytest.approx(1.5 * one.peak_rps)
     assert other is elsewhere
+
+
+def test_runs_beside_one_dose_are_together_however_it_was_written(tmp_path: Path) -> None:
+    (one,) = victims.read(record(tmp_path))
+    runs = one.levels["noise:llc@50%,where=server"]
+    levels = {NONE: runs, "noise:llc@50%": runs[:2], "noise:llc@50%,where=server": runs[2:]}
+    both = replace(one, levels={**levels, "noise:llc@50%,where=free": runs[:1]})
+    assert both.doses == {Dose("llc", 0.5): [*runs], Dose("llc", 0.5, "where=free"): [*runs[:1]]}
 
 
 def test_all_records_of_a_folder_are_read_and_damaged_ones_are_passed_by(tmp_path: Path) -> None:

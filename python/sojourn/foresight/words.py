@@ -15,6 +15,11 @@ from sojourn.units import show_count, show_ns
 
 COLUMNS = ("load", "alone", "beside", f"{COVERAGE:.0%} interval")
 EQUALS_MIN = 0.1  # weights below are not worth a line
+INSTEAD = {
+    "above": "the highest measured load is taken instead",
+    "below": "half the lowest load is taken instead",
+    "beyond": "a straight line from the highest one to max RPS is assumed",
+}
 
 
 def lines(of: Forecast) -> Iterator[str]:
@@ -52,8 +57,9 @@ def remarks(of: Forecast, record: str, level: str) -> Iterator[str]:
         f"standard error was {math.expm1(of.error):.0%}"
     )
     if of.censored:
-        word = "the highest measured load" if of.censored == "above" else "half the lowest load"
-        yield f"alone the bound lies outside the measured loads: {word} is taken instead"
+        yield f"alone the bound lies outside the measured loads: {INSTEAD[of.censored]}"
+    if of.not_compared:
+        yield f"not compared, as not every ruler ran beside it: {', '.join(of.not_compared)}"
     if of.measured_rps is not None:
         off = of.border_rps.value / of.measured_rps - 1
         yield f"a record has them together: {_rate(of.measured_rps)}; the forecast is {off:+.0%}"
@@ -80,6 +86,8 @@ def verdict(of: Forecast, load_rps: float) -> str:
 
 
 def _alone(of: Forecast) -> str:
+    if of.censored == "beyond":
+        return f"about {_rate(of.alone_rps)}, beyond the measured loads"
     mark = {"above": "≥ ", "below": "≤ "}.get(of.censored, "")
     return f"{mark}{_rate(of.alone_rps)}, measured"
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import programs
-from sojourn.host import writable
+from sojourn.host import hierarchy, writable
 from sojourn.host.facts import Facts
+from sojourn.host.tree import Tree
 from sojourn.host.writable import AS_ROOT, ON_HOST
 from sojourn.install import vm
 
@@ -52,6 +53,12 @@ def _open(facts: Facts, folder: str) -> tuple[bool, str, str]:
     """That a folder of the kernel's is not on a mount that is read-only."""
     is_open = folder not in facts.rights.read_only
     return is_open, f"write access to {folder} (it is mounted read-only)", ON_HOST
+
+
+def _groups(facts: Facts) -> tuple[bool, str, str]:
+    """That the lab can make control groups, by the look with which a study is refused them."""
+    no = hierarchy.refusal(Tree(Path(facts.root)), "cpu")
+    return (False, no.missing, no.fix) if no else (True, "", "")
 
 
 GROUPS = "CPU and memory shares (cgroup)"
@@ -122,8 +129,7 @@ NEEDS: tuple[_Need, ...] = (
         name=GROUPS,
         needs=lambda f: (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
-            _open(f, CGROUP),
-            (f.rights.is_root, "the right to make groups", AS_ROOT),
+            _groups(f),
         ),
     ),
     _Need(

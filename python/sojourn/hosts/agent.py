@@ -206,12 +206,18 @@ class Agent:
         return disk.read_bytes(path, most=MOST) if path.exists() else b""
 
     def pack(self) -> pack.Packed | None:
-        """The result of the run that has ended, so that the driver only adds; None: no result."""
+        """The result of the run that has ended, so that the driver only adds; None: no result.
+
+        A result that is damaged is a table with its `fault` alone.
+        """
         self._heard_s = time.monotonic()
         if self._run is None or not self._run.files.result.exists():
             return None
         hlog = self._run.folder / PARTS["hlog"]
-        packed = pack.packed(self._run.files.result, hlog if hlog.exists() else None)
+        try:
+            packed = pack.packed(self._run.files.result, hlog if hlog.exists() else None)
+        except Fault as fault:
+            return {"fault": plain(fault)}
         return {**packed, "network": self._run.trips.table}
 
     def ticks(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from sojourn import extras
 from sojourn.hosts.testing import Notes
 from sojourn.places import proc, process
 
@@ -110,7 +111,7 @@ def lack() -> str:
     if os.geteuid() or not all(map(shutil.which, ("ip", "nsenter"))):
         return "root, ip and nsenter"
     if find_spec("ray") is None:
-        return "ray: pip install 'sojourn[ray]'"
+        return f"ray: {extras.command(extras.RAY)}"
     return ""
 
 

@@ -22,7 +22,7 @@ from hdrh.histogram import HdrHistogram
 from sojourn import disk, programs
 from sojourn.actors.clients import hdr
 from sojourn.errors import RunFault, SpecFault
-from sojourn.hosts import follow
+from sojourn.hosts import follow, pack
 from sojourn.hosts.about import about
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.fleet import Fleet
@@ -262,6 +262,21 @@ def test_a_job_that_the_generator_refuses_says_which_client(offered: Offered) ->
     with pytest.raises((SpecFault, RunFault), match="soon") as fault:
         offered(cluster)
     assert "client 2 of 2, on host1" in fault.value.at
+
+
+def test_a_damaged_result_says_which_client_file_and_line(
+    offered: Offered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault cannot be raised across hosts: an engine would report a client that was lost."""
+
+    def damaged(_result: Path, hlog: Path | None) -> pack.Packed:
+        raise RunFault("what a client wrote cannot be read: no line", at=f"{hlog}:7", fix="repeat")
+
+    monkeypatch.setattr(pack, "packed", damaged)
+    with pytest.raises(RunFault, match="cannot be read: no line") as fault:
+        offered(Cluster(Host(), Host()))
+    assert fault.value.at.endswith("load.hlog:7, client 1 of 2, on host0 (10.9.0.1)")
+    assert fault.value.fix == "repeat"
 
 
 def test_several_services_at_once_are_refused(tmp_path: Path) -> None:

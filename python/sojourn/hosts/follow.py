@@ -130,7 +130,7 @@ def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
     args = [(dict(job), turns if "turns" in job else "") for job in jobs]
     for member, fault in each(crew, "start", args, SILENT_S):
         if fault is not None:
-            raise _fault(member, fault, len(crew))
+            raise fault_of(member, fault, len(crew))
 
 
 def _follow(
@@ -151,7 +151,7 @@ def _follow(
             except LostError as error:
                 raise crew.lost(one.member, f"was lost: {error}") from None
             if one.fault is not None:
-                raise _fault(one.member, one.fault, len(crew))
+                raise fault_of(one.member, one.fault, len(crew))
         lines = [one.line for one in every if one.line]
         if is_new and len(lines) == len(every):
             whole = summed(lines)
@@ -162,7 +162,7 @@ def _follow(
             raise crew.lost(late, f"did not end within {deadline.length_s:.0f} s")
 
 
-def _fault(member: Member, fault: Mapping[str, str], count: int) -> Fault:
+def fault_of(member: Member, fault: Mapping[str, str], count: int) -> Fault:
     """What a generator says of its failure; where, says which client."""
     kind = SpecFault if fault["kind"] == "spec" else RunFault
     at = f"{fault['at']}, {member.text(count).rstrip(',')}"

@@ -24,7 +24,7 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from sojourn import disk
-from sojourn.actors.clients import hdr
+from sojourn.actors.clients import hdr, logs
 from sojourn.actors.clients.merge import SPANS
 from sojourn.hosts import network
 from sojourn.samples.contract import LoadResult
@@ -52,10 +52,14 @@ def packed(result: Path, hlog: Path | None) -> Packed:
     Args:
         result: its `load.json`.
         hlog: its interval log; None: it has none.
+
+    Raises:
+        RunFault: a file, or a line of the log, is damaged.
     """
-    table = json.loads(disk.read_bytes(result, most=BYTES_MAX))
-    spans = {name: _sparse(hdr.counts(str(table[name]["hdr"]))) for name in SPANS}
-    small = {name: {**table[name], "hdr": ""} for name in SPANS}
+    with logs.readable(str(result)):
+        table = json.loads(disk.read_bytes(result, most=BYTES_MAX))
+        spans = {name: _sparse(hdr.counts(str(table[name]["hdr"]))) for name in SPANS}
+        small = {name: {**table[name], "hdr": ""} for name in SPANS}
     head, keys, slices = _log(hlog) if hlog else ([], [], [])
     lengths = np.array([len(bins) for bins, _ in slices], np.int64)
     return {
@@ -75,16 +79,16 @@ def _log(path: Path) -> tuple[list[str], list[Key], list[tuple[Ints, Ints]]]:
     head: list[str] = []
     keys: list[Key] = []
     slices = []
-    for line in disk.read_text(path, most=BYTES_MAX).splitlines():
+    with logs.readable(str(path)):
+        lines = disk.read_text(path, most=BYTES_MAX).splitlines()
+    for number, line in enumerate(lines, 1):
         if line[:1] in ("#", '"', ""):
             head.append(line)
             continue
-        tag, rest = "", line
-        if line.startswith("Tag="):
-            tag, _, rest = line.partition(",")
-        start, length, _, text = rest.split(",", 3)
-        keys.append((tag, start, length))
-        slices.append(_sparse(hdr.counts(text.strip())))
+        with logs.readable(f"{path}:{number}"):
+            key, text = logs.slice_of(line)
+            keys.append(key)
+            slices.append(_sparse(hdr.counts(text)))
     return head, keys, slices
 
 

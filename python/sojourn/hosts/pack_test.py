@@ -12,6 +12,7 @@ import pytest
 
 from sojourn.actors import clients
 from sojourn.actors.clients import hdr, logs
+from sojourn.errors import RunFault
 from sojourn.hosts import pack
 from sojourn.hosts.pack import DamagedError
 from sojourn.hosts.testing import Notes
@@ -100,3 +101,24 @@ def test_what_is_damaged_is_refused(name: str, every: list[dict[str, Any]]) -> N
 def test_what_is_nothing_of_the_kind_is_refused(nothing: object) -> None:
     with pytest.raises(DamagedError):
         pack.opened(nothing)
+
+
+@pytest.mark.parametrize("line", ["0.000", "soon,0.050,1.000,AAAA", "0.000,0.050,1.000,AAAA"])
+def test_a_damaged_line_is_a_fault_with_its_file_and_number(
+    line: str, folder: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "load.hlog"
+    log.write_text(f"#head\n{line}\n")
+    with pytest.raises(RunFault, match="what a client wrote cannot be read") as caught:
+        pack.packed(folder / f"{SEEDS[0]}.json", log)
+    assert caught.value.at == f"{log}:2"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"sojourn_ns": {"hdr": "AAAA"}}', None])
+def test_a_damaged_result_is_a_fault_with_its_file(text: str | None, tmp_path: Path) -> None:
+    result = tmp_path / "load.json"
+    if text is not None:
+        result.write_text(text)
+    with pytest.raises(RunFault, match="what a client wrote cannot be read") as caught:
+        pack.packed(result, None)
+    assert caught.value.at == str(result)

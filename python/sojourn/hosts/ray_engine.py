@@ -5,7 +5,7 @@ and finds out who died. Clusters are made by Ray's own means (`ray start`, `ray 
 may connect is Ray's to decide (`RAY_AUTH_MODE=token`). An agent takes no CPU from Ray's books,
 because the generator, not the agent, uses the CPUs.
 
-`local:N` starts a Ray of this machine alone, in a folder of its own, and ends it.
+`local:N` starts a Ray of this machine alone, in a folder of its own, and ends it (`alone`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,18 @@ import atexit
 import contextlib
 import logging
 import os
-import secrets
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar
 
-from sojourn import disk, extras
+from sojourn import extras
 from sojourn.errors import Fault, HostFault, RunFault
+from sojourn.hosts import alone
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Engine, LostError, Node, Pending, Remote, SilentError
 from sojourn.hosts.waits import within
-from sojourn.run import work
-from sojourn.run.journal import Journal
 from sojourn.spec.hosts import HostsSpec
 from sojourn.visible import in_line
 
@@ -39,7 +36,6 @@ JOIN_S_MAX = 120.0  # a busy machine takes a hundred; of each try
 CALL_S_MAX = 30.0  # a question to the head, which itself gives up after 20
 END_S_MAX = 10.0
 STORE_BYTES = 200 << 20
-PLACE = Path("/tmp")  # noqa: S108  # paths of Ray's sockets have to be short
 TRIES = 4
 THREADS = 4  # of an agent: it answers while it starts and while it hands over files
 FIX_JOIN = "see `ray status --address …` on that host, and that this machine reaches it"
@@ -52,8 +48,17 @@ def connect(spec: HostsSpec) -> Engine:
         HostFault: there is no Ray here, or one that is not known.
         RunFault: the cluster does not let the lab in.
     """
-    ray, is_closed = _ray(), os.environ.get("RAY_AUTH_MODE") == "token"
-    folder = _Folder() if spec.local else None
+    if not spec.local:
+        return _connected(_ray(), spec, None)
+    with alone.closed():
+        ray = _ray()
+        alone.check(ray)
+        return _connected(ray, spec, alone.Folder())
+
+
+def _connected(ray: Any, spec: HostsSpec, folder: alone.Folder | None) -> Engine:
+    """The same with a Ray that is loaded, and the folder of one that is to be started."""
+    is_closed = not spec.local and os.environ.get("RAY_AUTH_MODE") == "token"
     where: dict[str, Any] = {"address": spec.at}
     if folder is not None:
         where = {"num_cpus": 0, "object_store_memory": STORE_BYTES, "_temp_dir": str(folder.path)}
@@ -108,7 +113,7 @@ def _ray() -> Any:
         raise HostFault(
             f"Ray {ray.__version__} is not known: from {OLDEST[0]}.{OLDEST[1]}, below {NEWEST}",
             at="hosts.at",
-            fix="pip install 'sojourn[ray]'",
+            fix=extras.command(extras.RAY),
         )
     return ray
 
@@ -143,26 +148,10 @@ def _refused(error: Exception, spec: HostsSpec, *, is_closed: bool = False) -> F
     )
 
 
-class _Folder:
-    """Where a Ray of the lab's own has its files; noted, so that `sojourn restore` removes it."""
-
-    def __init__(self) -> None:
-        self._journal = Journal.create()
-        self.path = PLACE / f"{work.PREFIX}{secrets.token_hex(4)}"
-        self._entry = self._journal.made(self.path)
-        self.path.mkdir(mode=0o700)
-        disk.keep_text(self.path / work.MARK, "")
-
-    def remove(self) -> None:
-        """Remove it with all that Ray left in it."""
-        work.remove(self.path, self._entry, self._journal)
-        self._journal.close()
-
-
 class _Ray(Engine):
     """A cluster that is connected."""
 
-    def __init__(self, ray: Any, folder: _Folder | None) -> None:
+    def __init__(self, ray: Any, folder: alone.Folder | None) -> None:
         self._ray, self._folder = ray, folder
         self._hired: list[_Actor] = []
 

@@ -131,7 +131,7 @@ class Planted:
             result = json.loads(answer)
             result["start_ns"] = self.host.there(result["start_ns"]) + self.host.late_ns
             return json.dumps(result).encode()
-        if name == "pack" and answer:
+        if name == "pack" and answer and "result" in answer:
             result = json.loads(answer["result"])
             result["start_ns"] = self.host.there(result["start_ns"]) + self.host.late_ns
             return {**answer, "result": json.dumps(result).encode()}

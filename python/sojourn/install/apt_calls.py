@@ -16,6 +16,7 @@ from sojourn.errors import HostFault
 
 ASK_S_MAX = 120.0
 ORIGIN = "Debian"
+ENGLISH = {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}  # what it says is read; LANGUAGE goes first
 DOWNLOADER = "_apt"
 
 
@@ -84,6 +85,7 @@ def tried(
         return subprocess.run(
             argv,
             cwd=cwd,
+            env={**os.environ, **ENGLISH},
             capture_output=True,
             text=True,
             errors="replace",

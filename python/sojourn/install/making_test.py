@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,18 @@ import numpy as np
 import pytest
 
 from sojourn.errors import HostFault
-from sojourn.install import Part, answers, apt_calls, cpp, debs, moses, offers, sentences, texts
+from sojourn.install import (
+    Part,
+    answers,
+    apt_calls,
+    cpp,
+    debs,
+    fetch,
+    moses,
+    offers,
+    sentences,
+    texts,
+)
 from sojourn.install.debs import Deb
 from sojourn.install.ranking import Ranking, queries
 
@@ -27,6 +39,29 @@ def machine(root: Path) -> None:
     (doc / "changelog.gz").write_bytes(b"no gzip")
     page = b".TH WEB 1\n.SH NAME\n\\fBweb\\fR \\- serves pages " + b"quickly and well " * 100
     (man / "web.1.gz").write_bytes(gzip.compress(page))
+
+
+def test_folders_of_what_is_made_are_open_whatever_the_mask_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their modes are copied into working folders, which servers' users read."""
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path / "c"))
+
+    def make(unpacked: Path, into: Path) -> dict[str, str]:
+        del unpacked
+        (into / "lib" / "deep").mkdir(parents=True)
+        (into / "lib" / "file").touch()
+        return {}
+
+    before = os.umask(0o077)
+    try:
+        made = fetch(Part(name="web", about="a thing", version="1", debs=(), make=make), ())
+        assert os.umask(0o077) == 0o077, "the mask is as it was"
+    finally:
+        os.umask(before)
+    folders = (made.at, made.at / "lib", made.at / "lib" / "deep")
+    assert {oct(folder.stat().st_mode & 0o777) for folder in folders} == {"0o755"}
+    assert (made.at / "lib" / "file").stat().st_mode & 0o777 == 0o644
 
 
 def test_passages_are_of_this_machine_and_the_same_every_time(tmp_path: Path) -> None:

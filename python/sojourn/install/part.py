@@ -25,6 +25,7 @@ CACHE = "SOJOURN_CACHE"
 MANIFEST = "manifest.json"
 PART = ".part"
 _CLOSED = 0o755  # others may read it
+_MASK = 0o022
 
 
 def cache_folder() -> Path:
@@ -158,6 +159,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         HostFault: it cannot be downloaded, unpacked or kept.
     """
     at, folder = part.folder.with_name(part.folder.name + PART), part.folder
+    before = os.umask(_MASK)  # servers' users read copies, which have the modes of what is made
     try:
         for one in offered:
             debs.unpack(one, at / "unpacked")
@@ -177,6 +179,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
             fix=f"see whether the disk has room; {part.command} begins anew",
         ) from None
     finally:
+        os.umask(before)
         shutil.rmtree(at, ignore_errors=True)
     return Made(at=folder, files=files, facts=facts)
 

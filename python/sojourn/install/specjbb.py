@@ -26,29 +26,40 @@ MAIN = "Jbb"
 DEFAULT = "default-jdk-headless"
 COMPILE_S_MAX = 300.0
 RELEASE = "17"  # of the language; every later JDK still compiles for it
+_RELEASE_OF = re.compile(r'(?:javac |version ")(\d+)')
 
 
 def java() -> Path | None:
     """The machine's own `java`, where `javac` is there too; None: one is to be fetched."""
-    return programs.maybe("java") if programs.maybe("javac") else None
+    tools = programs.maybe("java"), programs.maybe("javac")
+    return tools[0] if all(tool is not None and _is_new(tool) for tool in tools) else None
+
+
+def _is_new(tool: Path) -> bool:
+    """Whether a tool of a JDK has the release of the sources; True where it does not say."""
+    match = _RELEASE_OF.search(programs.says(tool, "-version"))
+    return match is None or int(match[1]) >= int(RELEASE)
 
 
 def lacking() -> tuple[Deb, ...]:
-    """Packages of a JDK, where this machine has none.
+    """Packages of a JDK, where this machine has none that is new enough.
+
+    Where the distribution's default is too old, the oldest that will do is taken.
 
     Raises:
         HostFault: apt does not say which its default is.
     """
     if java() is not None:
         return ()
-    selected = [p for p in debs.depends(DEFAULT) if re.fullmatch(r"openjdk-\d+-jdk-headless", p)]
-    if not selected:
+    usual = re.compile(r"openjdk-(\d+)-jdk-headless")
+    releases = [int(m[1]) for p in debs.depends(DEFAULT) if (m := usual.fullmatch(p))]
+    if not releases:
         raise HostFault(
             f"apt does not say which JDK {DEFAULT} is",
             at=f"apt-cache depends {DEFAULT}",
             fix="run apt-get update, or install a JDK of version 17 or newer",
         )
-    name = selected[0].removesuffix("-jdk-headless")
+    name = f"openjdk-{max(releases[0], int(RELEASE))}"
     return tuple(Deb(package=f"{name}-{kind}-headless") for kind in ("jre", "jdk"))
 
 

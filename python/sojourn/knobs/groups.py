@@ -24,10 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn.disk import tables
-from sojourn.host import writable
+from sojourn.host import hierarchy as hierarchies
 from sojourn.host.tree import Tree
-from sojourn.host.writable import AS_ROOT
 from sojourn.knobs import known
 from sojourn.knobs.knob import Asked, Lack, Turned
 from sojourn.places import proc
@@ -38,31 +36,9 @@ ENTRY = "cgroup"  # kind of the book's entry
 HANDED = "handed"  # in such an entry, and what a service's knobs share: a controller, and where
 PASSES_MAX = 20  # who starts processes faster than they are moved is not finished starting
 GONE_S_MAX = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchy:
-    """One mounted tree of groups.
-
-    Attributes:
-        version: 1 or 2; a hybrid machine has both.
-        mount: where it is mounted.
-        root: the group that is mounted there, as /proc/PID/cgroup would name it.
-    """
-
-    version: int
-    mount: str
-    root: str
-    controller: str
-
-    def folder(self, tree: Tree, pid: int) -> str:
-        """The folder of the group that a process is in; "" if it cannot be known."""
-        for line in tables.lines(tree.text(f"/proc/{pid}/cgroup") or ""):
-            number, names, path = line.split(":", 2)
-            if self.controller in names.split(",") if self.version == 1 else number == "0":
-                below = posixpath.relpath(path, self.root) if self.root != "/" else path.lstrip("/")
-                return posixpath.normpath(posixpath.join(self.mount, below))
-        return ""
+#: Whoever makes groups asks this module for trees of them too.
+Hierarchy = hierarchies.Hierarchy
+find = hierarchies.find
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,34 +79,10 @@ class Group:
         return tuple(pid for pid, at in where.items() if at and not f"{at}/".startswith(inside))
 
 
-def find(tree: Tree, controller: str) -> Hierarchy | None:
-    """The mounted hierarchy that a controller is in; None: there is none."""
-    for mount in tables.mounts(tree.text("/proc/self/mountinfo")):
-        at, root = mount.point, mount.root
-        if mount.kind == "cgroup" and controller in mount.whole:
-            return Hierarchy(version=1, mount=at, root=root, controller=controller)
-        parts = (tree.text(f"{at}/cgroup.controllers") or "").split()
-        if mount.kind == "cgroup2" and controller in parts:
-            return Hierarchy(version=2, mount=at, root=root, controller=controller)
-    return None
-
-
 def lacking(asked: Asked, controller: str) -> Lack | None:
     """What a knob of this controller lacks here."""
-    tree = asked.tree
-    if (hierarchy := find(tree, controller)) is None:
-        fix = f"mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}"
-        return Lack(missing=f"the control-group controller {controller}", fix=fix)
-    own = hierarchy.folder(tree, os.getpid()) or hierarchy.mount
-    below = _below(tree, hierarchy, own)
-    no = writable.refusal(tree, below if tree.exists(below) else hierarchy.mount)
-    if no is None:
-        full = writable.occupied(tree, below)
-        return Lack(missing=full.missing, fix=full.fix) if full else None
-    delegated = "" if no.fix != AS_ROOT else ", or systemd-run --user --scope -p Delegate=yes"
-    return Lack(
-        missing=f"the right to make control groups: {no.missing}", fix=f"{no.fix}{delegated}"
-    )
+    no = hierarchies.refusal(asked.tree, controller)
+    return Lack(missing=no.missing, fix=no.fix) if no else None
 
 
 def join(on: Turned, controller: str, user: str) -> Group:
@@ -218,7 +170,7 @@ def _made(on: Turned, hierarchy: Hierarchy) -> Group:
     tree, home = on.tree, hierarchy.folder(on.tree, on.leader)
     if not home:
         raise OSError(0, "the service had ended")
-    parent = _below(tree, hierarchy, home)
+    parent = hierarchies.parent(tree, hierarchy, home)
     if hierarchy.version == 2:
         _hand_on(on, parent, hierarchy.controller)
     folder = posixpath.join(parent, f"{PREFIX}{on.shared.get('tag') or secrets.token_hex(3)}")
@@ -231,19 +183,6 @@ def _made(on: Turned, hierarchy: Hierarchy) -> Group:
         on.book.undone(entry)
         raise
     return Group(tree=tree, hierarchy=hierarchy, folder=folder, home=home, entry=entry)
-
-
-def _below(tree: Tree, hierarchy: Hierarchy, home: str) -> str:
-    """Below which group the lab's can be made for what is in `home`."""
-    if hierarchy.version == 1:
-        return home
-    at = posixpath.dirname(home) if home != hierarchy.mount else home
-    while at.startswith(f"{hierarchy.mount}/"):
-        handed = (tree.text(f"{at}/cgroup.subtree_control") or "").split()
-        if hierarchy.controller in handed:
-            return at
-        at = posixpath.dirname(at)
-    return hierarchy.mount
 
 
 def _hand_on(on: Turned, parent: str, controller: str) -> None:

@@ -4,11 +4,10 @@
     "read:10MB/s+write:5MB/s"     each its own; what is not named is not limited
     "none"
 
-By bytes a second of the whole disk: the kernel limits disks, not partitions. A file system in
-memory is on none, and one that numbers its devices itself (btrfs, zfs, overlay) names none. Version
-1 limits only what a task reads and writes itself: pages that it dirties are written by the kernel
-later, and are not held up. Version 2 limits those too, where the file system says whose they are
-(ext4, btrfs, xfs).
+By bytes a second of the whole disk, where the folder is on one (`disks`). Version 1 limits only
+what a task reads and writes itself: pages that it dirties are written by the kernel later, and are
+not held up. Version 2 limits those too, where the file system says whose they are (ext4, btrfs,
+xfs).
 
 It is felt by a probe in the same group that reads or writes past the page cache, and by the same
 probe outside, which must be faster: else it is the disk that is slow.
@@ -24,12 +23,12 @@ from pathlib import Path
 
 from sojourn import units
 from sojourn.host.tree import Tree
-from sojourn.knobs import groups, settings
+from sojourn.knobs import disks, groups, settings
 from sojourn.knobs.groups import Group
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
 from sojourn.knobs.probe import DISK, Probe
-from sojourn.places import temporary, users
+from sojourn.places import temporary
 
 NAME = "io_limit"
 READ, WRITE = "read", "write"
@@ -81,11 +80,11 @@ class IoLimit(Limit):
     def refused(self, value: Mapping[str, int], group: Group) -> str:
         """Refuse a limit where the working folder is on no disk."""
         del group
-        is_free = not value or self._disk()
-        return "" if is_free else f"{self._on.work} is on no disk that could be limited"
+        _, why = disks.disk_below(self._on.tree, self._on.work) if value else ("", "")
+        return f"{self._on.work} is on no disk that could be limited ({why})" if why else ""
 
     def _disk(self) -> str:
-        return disk_of(self._on.tree, self._on.work.stat().st_dev)
+        return disks.disk_below(self._on.tree, self._on.work)[0]
 
     def bites(self, value: Mapping[str, int], group: Group) -> Felt:
         """Let a probe read or write as fast as it can, outside and inside."""
@@ -145,17 +144,6 @@ def controller(tree: Tree) -> str:
     return "blkio" if groups.find(tree, "blkio") else "io"
 
 
-def disk_of(tree: Tree, device: int) -> str:
-    """The whole disk that a device is or is a part of, "MAJOR:MINOR"; "": it is on none."""
-    name = f"{os.major(device)}:{os.minor(device)}"
-    at = tree.path(f"/sys/dev/block/{name}")
-    if not at.exists():
-        return ""
-    if (at / "partition").exists():
-        return (at.resolve().parent / "dev").read_text(encoding="ascii").strip()
-    return name
-
-
 def limits_of(group: Group, disk: str) -> Mapping[str, int]:
     """Bytes/s of a disk by direction, as a group's files have them; an endless one is left out."""
     if group.version == 2:
@@ -180,11 +168,12 @@ def _bps(rate: str) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """The controller, by either name, and a disk for the working folder."""
+    """The controller, by either name, and a disk for the working folder, once that is known."""
     if lack := groups.lacking(asked, controller(asked.tree)):
         return lack
-    work = asked.work or temporary.base(users.server_user())
-    return None if work is None or asked.level == NONE else off_disk(asked.tree, work)
+    if asked.work is None or asked.level == NONE:
+        return None
+    return off_disk(asked.tree, asked.work)
 
 
 def off_disk(tree: Tree, work: Path) -> Lack | None:
@@ -193,11 +182,11 @@ def off_disk(tree: Tree, work: Path) -> Lack | None:
     A fake is asked for the disk only if it has some.
     """
     kind = temporary.kind(work, tree.text("/proc/self/mountinfo") or "")
-    is_memory = kind in temporary.MEMORY
-    has_disks = tree.is_live or tree.exists("/sys/dev/block")
-    if not is_memory and (not has_disks or disk_of(tree, work.stat().st_dev)):
+    why = f"{kind} is memory" if kind in temporary.MEMORY else ""
+    if not why and (tree.is_live or tree.exists("/sys/dev/block")):
+        _, why = disks.disk_below(tree, work)
+    if not why:
         return None
-    why = f"{kind} is memory" if is_memory else f"{kind or 'its file system'} names none"
     return Lack(missing=f"a disk below the working folder in {work} ({why})", fix=temporary.ON_DISK)
 
 

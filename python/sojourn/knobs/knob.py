@@ -46,7 +46,7 @@ class Asked:
         level: of the knob.
         place: of the service, by name.
         tree: the machine, or a fake of it.
-        work: the service's working folder; None: it is made where temporary files lie.
+        work: where the service's working folder is made; None: who it runs as is not known yet.
     """
 
     level: str

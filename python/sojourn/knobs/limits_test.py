@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,8 +36,7 @@ from sojourn.knobs import (
 )
 from sojourn.knobs.groups_test import FORKING, alive
 from sojourn.knobs.limit import Limit, no_effect
-from sojourn.knobs.testing import FakeV2, MemoryBook, put
-from sojourn.places import users
+from sojourn.knobs.testing import MemoryBook, put
 
 MB = 1_000_000
 Make = Callable[[str, str], Limit]
@@ -286,47 +283,6 @@ def test_what_is_read_is_a_level_that_can_be_applied(name: str, level: str, agai
     assert knob.level(knob.value(level)) == again
     assert re.fullmatch(kind.pattern, again)
     assert knob.value(again) == knob.value(level)
-
-
-def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
-    put(tmp_path, "/sys/block/vda/dev", "254:0")
-    put(tmp_path, "/sys/block/vda/vda1/dev", "254:1")
-    put(tmp_path, "/sys/block/vda/vda1/partition", "1")
-    links = tmp_path / "sys/dev/block"
-    links.mkdir(parents=True)
-    (links / "254:0").symlink_to(tmp_path / "sys/block/vda")
-    (links / "254:1").symlink_to(tmp_path / "sys/block/vda/vda1")
-    tree = Tree(tmp_path)
-    assert io_limit.disk_of(tree, 254 << 8 | 1) == "254:0"
-    assert io_limit.disk_of(tree, 254 << 8) == "254:0"
-    assert io_limit.disk_of(tree, 7 << 8) == ""
-
-
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [("tmpfs", "tmpfs is memory"), ("btrfs", "btrfs names none"), ("ext4", "")],
-)
-def test_a_working_folder_on_no_disk_is_a_lack(
-    kind: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel, work = FakeV2(tmp_path / "machine", [os.getpid()]), tmp_path / "work"
-    work.mkdir()
-    groups_at = kernel.tree.text("/proc/self/mountinfo")
-    mount = f"40 1 0:40 / {work.resolve()} rw - {kind} x rw"
-    put(kernel.root, "/proc/self/mountinfo", f"{groups_at}\n{mount}")
-    device = work.stat().st_dev
-    number = f"{os.major(device)}:{os.minor(device)}"
-    put(kernel.root, f"/sys/dev/block/{number if kind == 'ext4' else '9:9'}/dev", number)
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(work))
-    monkeypatch.setattr(users, "server_user", lambda: None)
-    for asked in (
-        Asked(level="10MB/s", tree=kernel.tree),
-        Asked(level="10MB/s", tree=kernel.tree, work=work),
-    ):
-        lack = io_limit.lacks(asked)
-        assert (lack is not None) is bool(why)
-        assert lack is None or (why in lack.missing and "TMPDIR=/var/tmp" in lack.fix)
-    assert io_limit.lacks(Asked(level="none", tree=kernel.tree, work=work)) is None
 
 
 def test_without_a_limit_no_disk_is_needed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sojourn import host
 from sojourn.host import testing, writable
 from sojourn.host.testing_hosts import MACHINES
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Asked, busy_poll, thp
+from sojourn.knobs import KINDS, Asked, busy_poll, groups, thp
 from sojourn.knobs.testing import put
 
 CPU = "/sys/devices/system/cpu"
@@ -133,8 +133,32 @@ def test_an_ability_names_the_mount_also_to_root(ability: str, tmp_path: Path) -
     facts = host.read(testing.write(MACHINES["container"], tmp_path))
     assert facts.rights.is_root
     result = {one.name: one for one in host.doctor(facts).abilities}[ability]
-    assert "/sys/fs/cgroup (it is mounted read-only)" in result.missing
-    assert result.mend == writable.ON_HOST
+    assert "write access to /sys/fs/cgroup (" in result.missing
+    assert "is mounted read-only)" in result.missing
+    assert result.mend.startswith(writable.ON_HOST)
+
+
+def test_doctor_says_of_groups_what_a_study_is_refused_with(tmp_path: Path) -> None:
+    """A container may write its control groups, and have processes in the root of them."""
+    root = testing.write(MACHINES["container"], tmp_path)
+    mounts = (root / "proc/self/mountinfo").read_text().replace(" ro", " rw")
+    put(root, "/proc/self/mountinfo", mounts)
+    put(root, "/sys/fs/cgroup/cgroup.type", "domain")
+    put(root, "/sys/fs/cgroup/cgroup.procs", "1\n7")
+    report = host.doctor(host.read(root, sample_s=0))
+    ability = {one.name: one for one in report.abilities}["CPU and memory shares (cgroup)"]
+    lack = groups.lacking(Asked(level="own", tree=Tree(root)), "cpu")
+    assert lack is not None
+    assert "holds processes itself" in ability.missing
+    assert (ability.missing, ability.mend) == (lack.missing, lack.fix)
+    shown = {finding.name: finding for finding in report.findings}["groups"]
+    assert f"because {lack.missing} is missing" in shown.what
+    assert shown.mend.startswith(lack.fix)
+    put(root, "/sys/fs/cgroup/cgroup.procs", "")
+    report = host.doctor(host.read(root, sample_s=0))
+    ability = {one.name: one for one in report.abilities}["CPU and memory shares (cgroup)"]
+    assert ability.can
+    assert groups.lacking(Asked(level="own", tree=Tree(root)), "cpu") is None
 
 
 INSIDE = """

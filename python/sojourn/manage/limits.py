@@ -9,13 +9,13 @@ and writes itself, past the page cache. `frozen` is cgroup.freeze, or freezer.st
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable
+from pathlib import Path
 
 from sojourn.controllers.look import Knob, Level
 from sojourn.host.cgroups import NO_LIMIT_BYTES
 from sojourn.host.tree import Tree, as_int
-from sojourn.knobs import io_limit, settings
+from sojourn.knobs import disks, io_limit, settings
 from sojourn.knobs.groups import Group
 
 MEMORY: Knob = "memory"
@@ -53,7 +53,7 @@ def find(named: Callable[[str], Group | None], tree: Tree, disk: str) -> dict[Kn
 def disk(tree: Tree, path: str) -> str:
     """The disk that a path is on, "MAJOR:MINOR"; "": it is on none, or there is no such path."""
     try:
-        return io_limit.disk_of(tree, os.stat(path).st_dev) if path else ""  # noqa: PTH116 - may be a file
+        return disks.disk_below(tree, Path(path))[0] if path else ""
     except OSError:
         return ""
 

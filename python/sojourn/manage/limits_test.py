@@ -78,6 +78,21 @@ def test_version_2_counts_the_bytes_of_one_disk(tmp_path: Path) -> None:
     assert limits.moved_bytes(group, "9:9") == 0
 
 
+def test_a_path_on_btrfs_is_on_the_one_disk_that_the_kernel_lists(tmp_path: Path) -> None:
+    root, work = tmp_path / "machine", tmp_path / "work"
+    work.mkdir()
+    texts = {
+        "proc/self/mountinfo": f"40 1 0:40 / {work.resolve()} rw - btrfs /dev/vdb rw",
+        "sys/fs/btrfs/one/devices/vdb/dev": "99:16",
+        "sys/dev/block/99:16/dev": "99:16",
+    }
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(text + "\n")
+    assert limits.disk(Tree(root), str(work)) == "99:16"
+    assert limits.disk(Tree(root), str(work / "missing")) == limits.disk(Tree(root), "") == ""
+
+
 def test_what_can_be_moved_depends_on_hierarchies_and_the_disk(tmp_path: Path) -> None:
     tree, group = second(tmp_path)
     assert {*limits.find(lambda _: group, tree, DISK)} == {"memory", "io", "frozen"}

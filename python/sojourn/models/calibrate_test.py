@@ -1,6 +1,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,22 +26,28 @@ def _busy(rate: float) -> float:
     return rate * (SERVICE_US + WAKE_US) / (1e6 + rate * WAKE_US)
 
 
-def _truth(*, knows_cpu: bool) -> list[Measured]:
-    """Points of a known service: gamma 10 µs, cv 0.5, behind 30 µs; another seed than the fit's."""
+RATES = [k * 10_000.0 for k in range(1, 10)]
+
+
+@cache
+def _spans() -> list[Mapping[str, Any]]:
     # fmt: off
     job = {"service": f"gamma:{SERVICE_US},0.5", "unit": "us", "requests": "200000", "seed": 9,
            "discipline": f"epoll:64,0us,{WAKE_US}us"}
     # fmt: on
-    rates = [k * 10_000.0 for k in range(1, 10)]
-    outcome = Simulator.find().runs("queue", [{**job, "rate": str(rate)} for rate in rates])
-    spans = [result["sojourn_ns"] for result in outcome]
+    outcome = Simulator.find().runs("queue", [{**job, "rate": str(rate)} for rate in RATES])
+    return [result["sojourn_ns"] for result in outcome]
+
+
+def _truth(*, knows_cpu: bool) -> list[Measured]:
+    """Points of a known service: gamma 10 µs, cv 0.5, behind 30 µs; another seed than the fit's."""
     return [
         Measured(
             rate_rps=rate,
             cpu_share=_busy(rate) if knows_cpu else None,
             **{name: span[name] + 30e3 for name in QUANTITIES},
         )
-        for rate, span in zip(rates, spans, strict=True)
+        for rate, span in zip(RATES, _spans(), strict=True)
     ]
 
 
@@ -145,6 +152,11 @@ def test_what_the_simulator_is_asked_is_the_service_and_the_loads() -> None:
         }
         for rate in (1e4, 5e4)
     ]
+    Closed.asked.clear()
+    every = [point(1e4), point(5e4), point(5e4)]
+    first, *same = of.times(every, Costs(10.0, 3.0, 4.0, 0.5))
+    assert len(Closed.asked) == 2, "each load once, the lowest among them"
+    assert first != same[0] == same[1]
     assert of._job(1.0, Costs(10.0, 3.0, 4.0, 0.01))["service"] == "gamma:10.000000,0.0200"
 
 

@@ -28,16 +28,19 @@ class EpollModel:
 
     def times(self, points: Sequence[Measured], costs: Costs) -> list[dict[str, float] | None]:
         """Times by quantity, ns, at every point; None where the model has no steady state."""
-        rates = [self._lowest.rate_rps, *(point.rate_rps for point in points)]
+        lowest = self._lowest.rate_rps
         most = self.setup.workers / costs.service_us * 1e6 * STABLE
-        stable = [rate < most for rate in rates]
-        jobs = [self._job(rate, costs) for rate, ok in zip(rates, stable, strict=True) if ok]
-        spans = iter(self._simulator.runs("queue", jobs))
-        queues = [shape_of(next(spans)["sojourn_ns"]["hdr"]) if ok else None for ok in stable]
-        if queues[0] is None:
+        # The lowest load is a point as well: what has one rate is simulated once.
+        asked = dict.fromkeys([lowest, *(point.rate_rps for point in points)])
+        rates = [rate for rate in asked if rate < most]
+        results = self._simulator.runs("queue", [self._job(rate, costs) for rate in rates])
+        shapes = (shape_of(result["sojourn_ns"]["hdr"]) for result in results)
+        queues = dict(zip(rates, shapes, strict=True))
+        if lowest not in queues:
             return [None] * len(points)
-        outside = self._outside(queues[0])
-        return [None if queue is None else _sum(outside, queue) for queue in queues[1:]]
+        outside = self._outside(queues[lowest])
+        sums = {rate: _sum(outside, queue) for rate, queue in queues.items()}
+        return [sums.get(point.rate_rps) for point in points]
 
     def _job(self, rate: float, costs: Costs) -> dict[str, Any]:
         return {

@@ -7,12 +7,11 @@ P15 are figures whose numbers the text gives in part; what it does not give is n
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from sojourn.findings.answer import load_range
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.findings.resource_use import Side, use_text
 from sojourn.install import media_streaming as films
 from sojourn.spec import ServiceSpec
@@ -175,7 +174,7 @@ def _within(finding: ServiceFinding) -> str:
     """The highest load within QoS: requests/s with its interval, or what the sweep says."""
     best = finding.section(MaxLoad)
     border = best.border if best else None
-    if border is None or not math.isfinite(border.interval_rps.hi):
+    if border is None or not is_closed(border):
         return f"{load_range(finding.points, best)} of max RPS"
     lo, hi = (show_count(end) for end in (border.interval_rps.lo, border.interval_rps.hi))
     return f"{show_count(border.estimate_rps)} requests/s ({lo} to {hi})"
@@ -184,9 +183,10 @@ def _within(finding: ServiceFinding) -> str:
 def _sessions(finding: ServiceFinding) -> str:
     """How many sessions are under way at the highest load within QoS, by Little's law."""
     best = finding.section(MaxLoad)
-    if finding.kind != films.NAME or best is None or best.border is None:
+    border = best.border if best else None
+    if finding.kind != films.NAME or border is None or not is_closed(border):
         return ""
-    begun_per_s = best.border.estimate_rps / (films.CHUNKS + 1)
+    begun_per_s = border.estimate_rps / (films.CHUNKS + 1)
     under_way = begun_per_s * films.SESSION_S
     return f", {show_count(under_way)} sessions under way"
 

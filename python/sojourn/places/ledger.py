@@ -8,6 +8,7 @@ finds nothing, and says so. It tells enough to know for certain what is the lab'
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -20,6 +21,26 @@ class Book(Ledger, Protocol):
 
     def note(self, kind: str, /, **facts: object) -> int:
         """Note something that is about to be done; returns the entry's number."""
+
+
+_OPEN: list[weakref.ref[Book]] = []  # a journal that no one holds any more is closed
+
+
+def opened(book: Book) -> None:
+    """Say that this process has a book from now on."""
+    _OPEN[:] = [ref for ref in _OPEN if ref() is not None]
+    _OPEN.append(weakref.ref(book))
+
+
+def closed(book: Book) -> None:
+    """Say that nothing can be written into a book any more."""
+    _OPEN[:] = [ref for ref in _OPEN if ref() not in {None, book}]
+
+
+def own() -> Book | None:
+    """This process's book, the last that was opened, for what no one hands one to; None: none."""
+    books = (ref() for ref in reversed(_OPEN))
+    return next((book for book in books if book is not None), None)
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ TUNSETIFF, TUNSETPERSIST = 0x4004_54CA, 0x4004_54CB  # include/uapi/linux/if_tun
 IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 SIOCSIFHWADDR, ARPHRD_ETHER = 0x8924, 1  # include/uapi/linux/sockios.h, if_arp.h
 LIBC = ctypes.CDLL(None, use_errno=True)
+ROUTE_BITS_MIN = 8  # a wider one is a default route in parts
 PREFIX_BITS = 29  # six addresses: the bridge, the service, and room for a neighbour
 #: Private ranges (RFC 1918), then the one that is kept for benchmarks (RFC 2544).
 RANGES = tuple(
@@ -202,10 +203,14 @@ def _index(route: Any, name: str) -> int:
 
 
 def routed() -> tuple[IPv4Network, ...]:
-    """Networks that this machine knows its way to, in all its tables; default routes left out."""
+    """Networks that this machine knows its way to, in all its tables; default routes left out.
+
+    A VPN writes its default route in parts, such as 0.0.0.0/1 and 128.0.0.0/1, to come before the
+    machine's own. No private range has fewer than eight bits.
+    """
     with netlink() as route:
         seen = [(r.get_attr("RTA_DST"), r["dst_len"]) for r in route.get_routes(family=2)]
-    return tuple(IPv4Network(f"{to}/{bits}") for to, bits in seen if to and bits)
+    return tuple(IPv4Network(f"{to}/{bits}") for to, bits in seen if to and bits >= ROUTE_BITS_MIN)
 
 
 def free_block(taken: Iterable[IPv4Network], lot: int) -> IPv4Network | None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -64,6 +67,28 @@ def test_without_routes_it_is_in_the_first_range_and_differs_by_lot() -> None:
     blocks = {free_block((), lot) for lot in range(100)}
     assert len(blocks) == 100
     assert all(block and block.subnet_of(RANGES[0]) for block in blocks)
+
+
+class Route(dict[str, int]):
+    """A route as the kernel reports it."""
+
+    def __init__(self, to: str | None, bits: int) -> None:
+        super().__init__(dst_len=bits)
+        self._to = to
+
+    def get_attr(self, name: str) -> str | None:
+        assert name == "RTA_DST"
+        return self._to
+
+
+def test_a_default_route_in_parts_takes_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [Route(None, 0), Route("0.0.0.0", 1), Route("128.0.0.0", 1)]  # noqa: S104
+    seen += [Route("10.0.0.0", 8), Route("10.8.0.0", 24), Route("192.0.2.1", 32)]
+    route: Any = SimpleNamespace(get_routes=lambda family: seen)
+    monkeypatch.setattr(network, "netlink", lambda: nullcontext(route))
+    taken = network.routed()
+    assert taken == tuple(map(IPv4Network, ("10.0.0.0/8", "10.8.0.0/24", "192.0.2.1/32")))
+    assert free_block(taken, 1) is not None
 
 
 def test_where_everything_is_routed_there_is_none() -> None:

@@ -6,15 +6,19 @@ All of it holds for the network namespace of the thread that asks (`netns.inside
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sojourn.disk import tables
 from sojourn.places import proc
 from sojourn.visible import in_line
 
 HOST = "127.0.0.1"
+IPAddress: TypeAlias = IPv4Address | IPv6Address
+NEVER = 3  # a rank
 LISTEN, ESTABLISHED = "0A", "01"  # TCP_LISTEN, TCP_ESTABLISHED: include/net/tcp_states.h
 
 
@@ -52,6 +56,37 @@ def listeners(port: int) -> frozenset[int]:
     return frozenset(inode for at, inode in _listening() if at == port)
 
 
+def listeners_at(host: str, port: int) -> frozenset[int]:
+    """Inodes of the sockets that take connections to an address, as the kernel chooses.
+
+    One that is bound to the address comes before one that is bound to all of its family. That comes
+    before one of IPv6 that takes IPv4 as well.
+
+    Args:
+        host: an IPv4 or IPv6 address, such as "::1"; a zone behind "%" is left out.
+        port: of it.
+    """
+    wanted = _plain(ip_address(host.partition("%")[0]))
+    there = [(_address(at), inode) for at, number, inode in _bound(LISTEN) if number == port]
+    ranked = [(_rank(at, wanted), inode) for at, inode in there]
+    first = min((rank for rank, _ in ranked), default=NEVER)
+    return frozenset(inode for rank, inode in ranked if rank == first < NEVER)
+
+
+def _rank(at: IPAddress, wanted: IPAddress) -> int:
+    """When a socket that is bound to `at` has its turn; NEVER: it takes no such connections."""
+    if at == wanted:
+        return 0
+    if not at.is_unspecified or at.version < wanted.version:
+        return NEVER
+    return 1 if at.version == wanted.version else 2
+
+
+def _plain(at: IPAddress) -> IPAddress:
+    """The IPv4 address within one of IPv6 that stands for it; else the same."""
+    return getattr(at, "ipv4_mapped", None) or at
+
+
 def listening() -> tuple[int, ...]:
     """Ports on which somebody listens, ascending, on any IPv4 or IPv6 address."""
     return tuple(sorted({port for port, _ in _listening()}))
@@ -64,6 +99,11 @@ def _listening() -> Iterator[tuple[int, int]]:
 
 def _sockets(state: str) -> Iterator[tuple[int, int]]:
     """Own port and inode of each TCP socket in that state."""
+    return ((port, inode) for _, port, inode in _bound(state))
+
+
+def _bound(state: str) -> Iterator[tuple[str, int, int]]:
+    """Own address as the kernel writes it, own port and inode of each TCP socket in that state."""
     for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         try:
             lines = tables.lines(tables.text(Path(table)))[1:]
@@ -71,7 +111,16 @@ def _sockets(state: str) -> Iterator[tuple[int, int]]:
             continue
         for words in (line.split() for line in lines):
             if words[3] == state:
-                yield int(words[1].rpartition(":")[2], 16), int(words[9])
+                host, _, port = words[1].rpartition(":")
+                yield host, int(port, 16), int(words[9])
+
+
+def _address(text: str) -> IPAddress:
+    """An address of those tables: each four bytes are a number in this machine's order."""
+    raw = bytes.fromhex(text)
+    parts = (raw[at : at + 4] for at in range(0, len(raw), 4))
+    order = -1 if sys.byteorder == "little" else 1
+    return _plain(ip_address(b"".join(part[::order] for part in parts)))
 
 
 def accepted(port: int) -> frozenset[int]:
@@ -139,7 +188,12 @@ def _holders(inodes: Iterable[int], pids: Iterable[int]) -> Iterator[int]:
 
 def holder(port: int) -> str:
     """Who listens on `port`, for an error message: `nginx (process 812)`, or "another program"."""
-    pid = owner(port, proc.pids())
+    return holder_of(listeners(port))
+
+
+def holder_of(inodes: Iterable[int]) -> str:
+    """Who has one of these sockets, for an error message, as `holder` has it."""
+    pid = holds(inodes, proc.pids())
     if pid is None:
         return "another program"
     try:
@@ -147,6 +201,25 @@ def holder(port: int) -> str:
     except OSError:
         name = "a program that just ended"
     return f"{in_line(name)} (process {pid})"
+
+
+def unreadable(pids: Iterable[int]) -> tuple[int, ...]:
+    """Which of `pids` live, and may not be asked which files they have open.
+
+    To users other than root the kernel hides those of a program with capabilities of its file
+    (`setcap`) or a setuid bit, even if it is the user's own process.
+    """
+    return tuple(pid for pid in pids if _is_closed(pid))
+
+
+def _is_closed(pid: int) -> bool:
+    try:
+        any(Path(f"/proc/{pid}/fd").iterdir())
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _open_files(pid: int) -> list[str]:

@@ -24,13 +24,25 @@ ON_DISK = "set TMPDIR to a folder on a disk with ext4 or xfs, such as TMPDIR=/va
 def base(user: User | None) -> Path | None:
     """A folder for temporary files that a server's user can enter; None: there is none.
 
+    Programs that the user cannot reach are copied there, so one that is mounted noexec comes last.
+
     Args:
         user: whom the server runs as; None: as the lab.
     """
-    for folder in (Path(tempfile.gettempdir()), *map(Path, PLACES)):
-        if folder.is_dir() and os.access(folder, os.W_OK) and users.may_enter(folder, user):
-            return folder
-    return None
+    fit = [
+        folder
+        for folder in (Path(tempfile.gettempdir()), *map(Path, PLACES))
+        if folder.is_dir() and os.access(folder, os.W_OK) and users.may_enter(folder, user)
+    ]
+    return next(filter(may_run, fit), fit[0] if fit else None)
+
+
+def may_run(folder: Path) -> bool:
+    """Whether programs may be started there; True where that is not known."""
+    try:
+        return not os.statvfs(folder).f_flag & os.ST_NOEXEC
+    except OSError:
+        return True
 
 
 def kind(folder: Path, mountinfo: str | None = None) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from sojourn.places import temporary
 
@@ -20,6 +25,25 @@ def test_a_folder_is_on_the_file_system_of_its_innermost_mount(tmp_path: Path) -
     assert temporary.kind(folder, "") == ""
     (tmp_path / "link").symlink_to(folder)
     assert temporary.kind(tmp_path / "link", text) == "tmpfs"
+
+
+def test_a_folder_where_no_program_may_be_started_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, other = tmp_path / "usual", tmp_path / "other"
+    usual.mkdir()
+    other.mkdir()
+    closed = {usual}
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(usual))
+    monkeypatch.setattr(temporary, "PLACES", (str(other),))
+    monkeypatch.setattr(
+        os, "statvfs", lambda at: SimpleNamespace(f_flag=os.ST_NOEXEC if at in closed else 0)
+    )
+    assert temporary.base(None) == other
+    closed.add(other)
+    assert temporary.base(None) == usual, "many services start nothing there"
+    closed.clear()
+    assert temporary.base(None) == usual
 
 
 def test_without_a_text_the_mounts_of_this_machine_are_read() -> None:

@@ -14,6 +14,8 @@ from sojourn.plan.simulated import Simulated, play, search_of, study
 from sojourn.spec import Study
 from sojourn.testing_questions import PLANS
 
+SWEPT = tuple(f'services.{name}.measure=["sweep"]' for name in ("memcached", "nginx"))
+
 
 def test_quick_study_of_two_services_measures_less_than_three_minutes() -> None:
     ahead = rehearse(study(name="latency_vs_load", profile="quick"), PLANS)
@@ -67,7 +69,7 @@ def test_a_measured_bound_is_the_multiple_of_the_low_load_time(rule: str, factor
 
 
 def test_every_fraction_is_measured_once_a_block_in_orders_that_differ() -> None:
-    of = study(name="latency_vs_load")
+    of = study(*SWEPT, name="latency_vs_load")
     sweep = [o.point for o in play(of, Simulated().measure, PLANS) if o.point.phase is Phase.SWEEP]
     blocks = [
         [p.fraction for p in sweep if p.service == "memcached" and p.repeat == block]
@@ -78,7 +80,7 @@ def test_every_fraction_is_measured_once_a_block_in_orders_that_differ() -> None
 
 
 def test_unknown_runs_of_a_sweep_are_made_again_at_the_end_of_their_block() -> None:
-    of = study(name="latency_vs_load", profile="quick")
+    of = study(*SWEPT, name="latency_vs_load", profile="quick")
     first = next(o.point for o in play(of, imagine, PLANS) if o.point.phase is Phase.SWEEP)
 
     def flaky(point: Point) -> Outcome:
@@ -152,7 +154,7 @@ def test_a_machine_that_spoils_most_runs_cannot_hold_a_quick_study_up(share: flo
             assert result.interval_rps is not None or not result.trials
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(1, 2**40),
     capacity=st.floats(500, 2e6),

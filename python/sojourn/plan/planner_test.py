@@ -49,7 +49,7 @@ def test_a_planner_says_what_the_pure_plan_says(
     served = Simulated(seed=seed, unknown_share=doubted, restart_sd=0.02)
     played = play(asked, served.measure, PLANS, stop_after=begin)  # a study that goes on
     planner = Planner(asked, PLANS)
-    while (point := planner.next(played)) and len(played) < begin + 40:
+    while (point := planner.next(played)) and len(played) < begin + 15:
         assert point == next_point(asked, played, PLANS)
         played.append(served.measure(point))
     assert point == next_point(asked, played, PLANS)

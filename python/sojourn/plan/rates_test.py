@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.errors import SpecFault
-from sojourn.plan import Outcome, Phase, Point, next_point, progress
+from sojourn.plan import Outcome, Phase, Planner, Point, progress
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
@@ -47,7 +47,8 @@ def _study(tmp_path: Path) -> Load:
 def played(study: Study) -> list[Point]:
     """All points of a study whose service does as an imagined one."""
     outcomes: list[Outcome] = []
-    while point := next_point(study, outcomes, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(outcomes):
         outcomes.append(replace(imagine(point), clusters=()))
         assert len(outcomes) < 100
     return [outcome.point for outcome in outcomes]

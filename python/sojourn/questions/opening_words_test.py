@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
 
 import pytest
+from altair.utils import schemapi
 
 from sojourn.findings.findings import Findings
-from sojourn.questions import parts
+from sojourn.findings.neighbour_pace import Kept
+from sojourn.questions import parts, testing_state
+from sojourn.questions.breakdown import flame_test
 from sojourn.questions.testing_openings import every
 from sojourn.report import answer, doubts, figures, openings, page, testing, text
-from sojourn.report.draw.figure import Figure
-from sojourn.report.openings import testing_openings
+from sojourn.report.draw.figure import Figure, Kind
+from sojourn.report.large_test import campaign
+from sojourn.report.openings import testing_openings, testing_settings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
 from sojourn.report.page_test import Parsed
+from sojourn.stats.interval import Interval
 
 #: A level as a study has it, which no one but a study should have to read.
 RAW = re.compile(r'="|\w+:\w+[,@=]\w|where=|policy=|(?<!\w)(nice|fifo|rr|slice|noise|batch):')
@@ -192,6 +198,94 @@ def test_the_figures_that_it_names_are_drawn_or_missing_with_a_reason(case: str)
     kind = next(kind for kind in openings.every() if kind.applies(findings))
     if kind.name != "plain":
         assert set(openings.of(findings).figures) <= names
+
+
+def paced() -> Findings:
+    """Many combinations, each beside a neighbour that is held to a rate of its own."""
+    base = campaign(2)
+    beside = Kept(
+        neighbour="",
+        fraction=0.0,
+        unit="bytes",
+        share=0.5,
+        interval=Interval(lo=0.4, hi=0.6),
+        per_s=5e7,
+        asked_per_s=1e8,
+        alone_per_s=2e8,
+        runs=3,
+    )
+    services = (
+        replace(
+            one,
+            kept=tuple(
+                replace(beside, neighbour=f"noise:membw@{n}00MB/s", fraction=point.fraction)
+                for point in one.points
+            ),
+        )
+        for n, one in enumerate(base.services)
+    )
+    return replace(base, services=tuple(services))
+
+
+def flame() -> Findings:
+    return replace(testing.findings(), services=(flame_test.service_finding(),), sections={})
+
+
+@cache
+def states() -> Mapping[str, testing_state.Made]:
+    return testing_state.every()
+
+
+def of_state(name: str) -> Findings:
+    return states()[name].found
+
+
+#: Questions that draw.
+DRAW = [one.name for one in parts().sections if one.figures]
+#: Of those in `PLAIN` that differ in what is drawn.
+LOOKS = ("demo", "all unknown", "one point", "infinite quantiles", "no qos", "no runs")
+#: For kinds of figures that no case above draws, the last for questions without an opening.
+MORE: dict[str, Callable[[], Findings]] = {
+    "settings": testing_settings.settings,
+    "trends": partial(testing_settings.trends, "cliff"),
+    "services": testing_settings.tailbench,
+    "paced": paced,
+    "flame": flame,
+    **{
+        case: made.make
+        for case, (name, made) in every().items()
+        if name in DRAW and not made.is_played
+    },
+    **{f"state of {name}": partial(of_state, name) for name in DRAW},
+}
+
+
+def drawn_as(kind: Kind, findings: Findings) -> list[Figure]:
+    of_study = kind.of_study(findings) if kind.of_study else ()
+    of_services = (kind.of_service(s) for s in findings.services if kind.of_service)
+    return [*of_study, *(figure for some in of_services for figure in some)]
+
+
+def test_altair_checks_every_kind_of_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are drawn without its checks: a property that Vega-Lite lacks is seen here alone."""
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)
+    kinds = {kind.name: kind for kind in figures._kinds() if kind.name != "null"}
+    own = {shown.name: {kind.name for kind in shown.figures} for shown in parts().sections}
+    cases: dict[str, Callable[[], Findings]] = {
+        **{case: partial(findings_of, case) for case in CASES},
+        **MORE,
+    }
+    done = set[str]()
+    for case, make in cases.items():
+        again = own.get(case.partition(",")[0], set()) if case in PLAYED else set()
+        wanted = set(kinds) if case in LOOKS else {*again, *(kinds.keys() - done)}
+        if not wanted:
+            continue
+        findings = make()
+        for name in wanted:
+            if any(figure.chart for figure in drawn_as(kinds[name], findings)):
+                done.add(name)
+    assert done == kinds.keys()
 
 
 def test_the_last_kind_opens_whatever_no_other_does() -> None:

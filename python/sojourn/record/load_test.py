@@ -15,7 +15,7 @@ from sojourn import samples, store
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, study_of
 from sojourn.findings.findings import Findings
-from sojourn.plan.next import next_point
+from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.record import load as stored
 from sojourn.record import point
@@ -90,10 +90,10 @@ def record(tmp_path: Path, points: int) -> Path:
     """A record with its first points, as a run leaves it."""
     asked = study_of(memcached(measure=["sweep"]))
     about = {"command": "sojourn run latency_vs_load", "noise": [["steal 1 %", "another host"]]}
-    rng = np.random.default_rng(1)
+    rng, planner = np.random.default_rng(1), Planner(asked, PLANS)
     with store.open(tmp_path, asked, machine="test", manifest=about) as retained:
         for _ in range(points):
-            planned = next_point(asked, retained.outcomes(), PLANS)
+            planned = planner.next(retained.outcomes())
             assert planned is not None
             folder = retained.folder(planned)
             times = [int(ns) for ns in rng.exponential(90_000, 2_000) + 10_000]

@@ -5,16 +5,16 @@ import math
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 import pytest
 
 from sojourn.findings.findings import Findings
-from sojourn.report import figures, headline, page, testing, testing_answers, text, tiles, write
+from sojourn.report import figures, headline, page, testing, testing_answers, text, tiles
 from sojourn.report.draw import limits
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import overview
+from sojourn.report.files import pictures
 from sojourn.report.page_test import Parsed
 from sojourn.report.page_test import built as page_of
 from sojourn.stats.interval import Interval
@@ -280,9 +280,9 @@ def test_a_bar_ends_with_the_load_axis_and_open_ends_are_reported() -> None:
     assert math.isclose(ends["at least"].hi, 1.0)
 
 
-def test_one_figure_for_a_paper_holds_curves_and_numbers(tmp_path: Path) -> None:
-    write(EVERY["full"], tmp_path, parts(), has_pictures=True)
-    picture = (tmp_path / "figures" / "overview.svg").read_text("utf-8")
+def test_one_figure_for_a_paper_holds_curves_and_numbers() -> None:
+    files = dict(pictures(first(EVERY["full"])))
+    picture = files["svg"].decode()
     assert "≈ 36.2k requests/s (35.4k–37.1k, 90 %" in picture
     assert "QoS p99 ≤ 1 ms" in picture
-    assert (tmp_path / "figures" / "overview.pdf").read_bytes().startswith(b"%PDF")
+    assert files["pdf"].startswith(b"%PDF")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sojourn.errors import SpecFault
 from sojourn.report import opened_figure as figure
 from sojourn.report import page, show
+from sojourn.report.draw.figure import unchecked
 from sojourn.report.draw.table import Record, from_records
 from sojourn.report.opened import COLUMNS, Side, caveats, rows, side_by_side
 from sojourn.report.opened_file import table
@@ -26,7 +27,8 @@ WIDTH = 100
 
 def html(sides: Sequence[Side]) -> str:
     """The page: a table of all, the picture, then each with its numbers and what they mean."""
-    drawn = figure.draw(sides)
+    with unchecked():
+        drawn = figure.draw(sides)
     return page.rendered(
         "opened.html.j2",
         [drawn],

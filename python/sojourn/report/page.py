@@ -42,7 +42,7 @@ from sojourn.report import (
     volume,
 )
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, Figure
+from sojourn.report.draw.figure import VEGA_LITE, Figure, unchecked
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
 from sojourn.text import numbers as words
@@ -71,7 +71,8 @@ def html(
     own = [figure for some in of_services.values() for figure in some]
     opening = openings.of(findings)
     drawn = {f.name: f for f in (*of_study, *([] if large else own)) if f.chart}
-    explored = explore.of(findings) if volume.is_filtered(findings) else None
+    with unchecked():
+        explored = explore.of(findings) if volume.is_filtered(findings) else None
     return rendered(
         "page.html.j2",
         [*of_study, *([] if large else own)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from sojourn.findings.findings import Qos
 from sojourn.install import media_streaming as films
 from sojourn.papers import factors as paper_factors
 from sojourn.papers import tailbench as paper_tailbench
+from sojourn.report import testing_answers
 from sojourn.report.testing import findings
 from sojourn.spec import ServiceSpec
 
@@ -52,6 +54,17 @@ def test_sessions_are_counted_by_littles_law() -> None:
         row for row in paper_tailbench.rows(result, spec(films.NAME)) if row[0] == "load within QoS"
     ]
     assert row[2].endswith("sessions under way")
+
+
+@pytest.mark.parametrize(("lo", "hi"), [(0.0, 0.0), (0.0, 9_000.0), (9_000.0, math.inf)])
+def test_an_open_interval_has_no_number_of_its_own_and_no_sessions(lo: float, hi: float) -> None:
+    service = replace(
+        findings().services[0], kind=films.NAME, qos=Qos(q=0.95, bound_ns=5e8, rule="given")
+    )
+    search = testing_answers.max_load(testing_answers.border(9_000.0, lo, hi))
+    table = paper_tailbench.rows(service.having("max_load", search), spec(films.NAME))
+    (text,) = [row[2] for row in table if row[0] == "load within QoS"]
+    assert text.endswith(" of max RPS")
 
 
 def test_every_scaling_names_its_cores() -> None:

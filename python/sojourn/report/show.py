@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from sojourn import units
-from sojourn.findings.highest_load import Border
+from sojourn.findings.highest_load import Border, is_closed
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.text.numbers import load_share
@@ -181,7 +181,7 @@ def border(result: Border) -> str:
     lo, hi = result.interval_rps.lo, result.interval_rps.hi
     if hi <= 0:
         return "no load"
-    if lo > 0 and math.isfinite(hi):
+    if is_closed(result):
         return f"≈ {round_count(result.estimate_rps)}"
     if lo > 0:
         return f"at least {round_count(lo)}"
@@ -195,7 +195,7 @@ def within(result: Border) -> str:
     if hi <= 0:
         least = f", down to {round_count(result.curve[0][0])}" if result.curve else ""
         return f"missed at every load tried{least}"
-    if lo > 0 and math.isfinite(hi):
+    if is_closed(result):
         return f"{round_count(lo)}–{round_count(hi)}, {level}"
     if lo > 0:
         return f"{level} sure; no load failed"

@@ -21,7 +21,7 @@ from sojourn.knobs import Offered, Turned
 from sojourn.places import Address, Launch, proc, process, process_end
 from sojourn.places.foreign import Foreign
 from sojourn.places.pinning import Workers
-from sojourn.run import fill, grouping, shielded, signals, work
+from sojourn.run import fill, grouping, reached, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
@@ -194,7 +194,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
     """Wait until it answers and the port is its own.
 
     Returns:
-        False if another program has the port.
+        False if another program has the port; a HostFault says that this is not seen.
     """
     assert live.process is not None  # noqa: S101  # just launched
     within_s = max(live.place.start_s_max, start.ready_s)
@@ -208,7 +208,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
         began = time.monotonic()
         if live.service.ready(live.address, wait_s):
             pids = [member.pid for member in proc.session(live.process.pid)]
-            return all(live.place.owner(port, pids) is not None for port in _ports(live))
+            return reached.is_own(live, pids, _ports(live))
         if time.monotonic() - began >= wait_s:  # it takes connections, and more time to reply
             wait_s = max(ANSWER_S, min(2 * wait_s, deadline.left_s))
         if soon.is_over:

@@ -62,6 +62,23 @@ def test_a_process_and_its_children_are_stopped_and_let_go_again(parent: int) ->
     assert book.open == {}
 
 
+def test_who_of_a_suspect_lives_is_seen_while_it_runs_is_stopped_and_has_ended(
+    parent: int,
+) -> None:
+    book = MemoryBook()
+    held = Held(book, f"pid:{parent}")
+    both = {member.pid for member in halt.members(f"pid:{parent}")}
+    assert set(held.living(halt.everybody())) == both
+    assert book.open == {}  # to look is to do nothing
+    held.stop()
+    until(lambda: states(parent) == {"T"})
+    assert set(held.living(halt.everybody())) == both
+    assert Held(book, f"pid:{parent}").living(halt.everybody()) == ()  # somebody else stopped it
+    proc.end(proc.session(parent), within_s=10.0)
+    until(lambda: held.living(halt.everybody()) == ())
+    held.release()
+
+
 def test_who_was_stopped_before_is_somebody_elses(parent: int) -> None:
     halted = Held(MemoryBook(), f"pid:{parent}")
     halted.stop()

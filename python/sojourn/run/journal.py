@@ -32,7 +32,7 @@ from typing import IO, Self
 
 from sojourn.disk import disk_fault
 from sojourn.errors import RunFault
-from sojourn.places import proc
+from sojourn.places import ledger, proc
 from sojourn.run.left import Entry, Left, read
 from sojourn.run.state import STATE, boot_id, elsewhere, own_folder, state_folder
 
@@ -73,6 +73,7 @@ class Journal:
                 at=str(folder),
                 fix=elsewhere(),
             ) from None
+        ledger.opened(journal)
         return journal
 
     def note(self, kind: str, /, **facts: object) -> int:
@@ -104,6 +105,7 @@ class Journal:
 
     def close(self) -> None:
         """End the journal; it is removed if nothing is left to be undone."""
+        ledger.closed(self)
         self._file.close()
         if not self._open:
             self.path.unlink(missing_ok=True)

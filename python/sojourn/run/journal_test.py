@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.damage_testing import nested
 from sojourn.errors import RunFault
-from sojourn.places import proc
+from sojourn.places import podman, proc
 from sojourn.places.ledger import Undone
 from sojourn.places.proc import is_alive, members
 from sojourn.run import journal, work
@@ -191,6 +191,32 @@ def test_the_folder_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert journal.state_folder() == tmp_path / "xdg" / "sojourn"
     monkeypatch.setenv(journal.STATE, str(tmp_path / "mine"))
     assert journal.state_folder() == tmp_path / "mine"
+
+
+def test_a_container_of_podman_is_removed_after_another_boot_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Podman has it on a disk. It was noted in the journal that this process has open."""
+    asked: list[tuple[str, ...]] = []
+
+    def answer(*words: str) -> tuple[int, str]:
+        asked.append(words)
+        return 0, ""
+
+    monkeypatch.setattr(podman, "_asked", answer)
+    made = Journal.create(tmp_path)
+    with podman.noted() as name:
+        (noted,) = journal.read(tmp_path)[0].entries
+        assert (noted.kind, noted.facts["name"]) == (podman.ENTRY, name)
+    made.close()
+    assert not list(tmp_path.iterdir()), "podman has removed it"
+    del asked[:]
+    line: dict[str, object] = {"event": podman.ENTRY, "entry": 1, "name": name}
+    path = write(tmp_path, line, boot="another")
+    (undone,) = restore(tmp_path)
+    assert (undone.what, undone.is_done) == (f"podman's container {name}", True)
+    assert asked == [("container", "exists", "--", name), ("rm", "-f", "--ignore", "--", name)]
+    assert not path.exists()
 
 
 def test_what_an_older_entry_was_in_the_way_of_is_undone_at_once(

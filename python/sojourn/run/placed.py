@@ -12,9 +12,10 @@ from sojourn.host import Facts, Placement
 from sojourn.host.abilities import abilities
 from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
-from sojourn.places import PlaceKind
+from sojourn.places import PlaceKind, temporary
 from sojourn.plan.design import LOCAL
 from sojourn.plan.questions import Questions
+from sojourn.run import work
 from sojourn.run.live import check_port
 from sojourn.services import Program, Service
 from sojourn.services.capabilities import Contained, Running, needs
@@ -26,7 +27,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
 
     Raises:
         SpecFault: there is no such place, or nothing can be started there.
-        HostFault: this machine lacks what the place needs, or the port is taken.
+        HostFault: this machine lacks what the place or a knob needs, or the port is taken.
     """
     if isinstance(service, Running):
         _check_foreign(spec, questions)
@@ -55,6 +56,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
     for option in places.options(spec.place):
         _check_programs(spec.place, option.programs, at)
     check_port(spec.label, needs(service).port, places.build(spec.place))
+    check_levels(spec, facts, temporary.base(work.user_of(service)))
 
 
 def _check_foreign(spec: ServiceSpec, questions: Questions) -> None:
@@ -120,8 +122,13 @@ def knob_cpus(spec: ServiceSpec) -> tuple[int, ...]:
     return ()
 
 
-def check_levels(spec: ServiceSpec, facts: Facts) -> None:
+def check_levels(spec: ServiceSpec, facts: Facts, folder: Path | None = None) -> None:
     """Refuse knobs that there are not, and what this machine does not have for their levels.
+
+    Args:
+        spec: the service.
+        facts: of this machine.
+        folder: where its working folder is made; None: the service is not built yet.
 
     Raises:
         SpecFault: there is no such knob, its level cannot be read, or names CPUs that cannot be
@@ -139,7 +146,7 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
                 at=at,
                 fix=f'leave {name} out, or give place = "local"',
             )
-        if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree)):
+        if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree, work=folder)):
             raise HostFault(
                 f"knob {name} is not available here: {lack.missing} is missing",
                 at=at,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,10 @@ from sojourn import host, knobs, places, programs, services
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts, Placement
 from sojourn.host.tree import Tree
-from sojourn.places import PlaceKind, ports
+from sojourn.knobs import Asked
+from sojourn.places import PlaceKind, ports, users
 from sojourn.places.local import Local
+from sojourn.places.users import User
 from sojourn.run import placed
 from sojourn.run.session import placement
 from sojourn.services import Allowance, Service
@@ -125,6 +128,32 @@ def test_a_knob_that_does_not_reach_into_the_place_is_refused_with_why() -> None
     for kind in places.KINDS.values():
         assert set(kind.out_of_reach) <= set(knobs.KINDS), kind.name
         assert all(kind.out_of_reach.values())
+
+
+@pytest.mark.parametrize(("kind", "is_labs"), [("command", True), ("memcached", False)])
+def test_a_knob_is_asked_of_the_folder_that_the_service_s_user_can_enter(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_labs: bool
+) -> None:
+    """What runs as the lab works where TMPDIR says; a server's user may not get in there."""
+    asked: list[Asked] = []
+
+    def lacks(one: Asked) -> None:
+        asked.append(one)
+
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(users, "server_user", lambda **_: User("server", 61_999, 61_999))
+    io_limit = replace(knobs.kind("io_limit"), lacks=lacks)
+    monkeypatch.setattr(knobs, "KINDS", {**knobs.KINDS, "io_limit": io_limit})
+    room = Allowance(cpus=1, memory_bytes=1 << 30)
+    params: dict[str, services.Value] = {"argv": "sh -c {port}"} if is_labs else {}
+    made = services.build(kind, params, room) if is_labs else service(kind, monkeypatch)
+    spec = ServiceSpec(kind=kind, measure=("sweep",), knobs={"io_limit": "10MB/s"})
+    facts = host.read(sample_s=0)
+    placed.check_levels(spec, facts)
+    assert asked.pop().work is None
+    placed.check(spec, made, facts, PLANS)
+    assert (asked.pop().work == tmp_path) is is_labs
 
 
 def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:

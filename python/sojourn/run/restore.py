@@ -16,7 +16,7 @@ from sojourn import knobs, places
 from sojourn.host.tree import Tree
 from sojourn.knobs import known, settings
 from sojourn.knobs.settings import Setting
-from sojourn.places import halt, proc
+from sojourn.places import halt, podman, proc
 from sojourn.places.ledger import Undo, Undone
 from sojourn.run import left, moving, state, work
 from sojourn.run.left import Entry, Left
@@ -157,6 +157,7 @@ UNDO: Mapping[str, Callable[[Entry, Left], Undone | None]] = {
     "process": _process,
     "folder": _folder,
     "settings": _settings,
+    podman.ENTRY: lambda entry, _: podman.undo(entry.facts),  # it is on a disk, not in memory
     halt.ENTRY: _of_this_boot(halt.undo),
     **{name: _of_this_boot(undo) for k in places.KINDS.values() for name, undo in k.undo.items()},
     **{name: _of_this_boot(undo) for k in knobs.KINDS.values() for name, undo in k.undo.items()},

@@ -8,7 +8,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.services import Allowance
-from sojourn.services.capabilities import Slow
+from sojourn.services.capabilities import Prepares, Slow
 from sojourn.services.null import Null
 from sojourn.spec import ServiceSpec, form
 from sojourn.spec.profiles import PROFILES
@@ -158,6 +158,49 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
     assert 9 not in own
     assert len(own) == 3
     assert both[0] == own
+    lab.journal.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Null, Prepares):
+    """Holds as many rows as it has CPUs, and knows what it prepared."""
+
+    rows: int = 1
+    made: list[str] = field(default_factory=list, compare=False)
+
+    def prepare(self, work: Path) -> None:
+        (work / "rows").write_text(str(self.rows))
+        self.made.append("rows")
+
+
+def test_data_files_are_those_of_the_level_and_what_prepared_them_serves(
+    fake_host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = host.read(fake_host("big_server"))
+    inputs = {"name": "s", "question": "?", "run": PROFILES["quick"].model_dump()}
+    monkeypatch.setattr(
+        session,
+        "settle",
+        lambda s, *_: (Filled(int(s.cores or 1)), session.placement(s, facts)),
+    )
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    lab = session.Session(facts, catalogue=catalogue())
+    lab.journal = Journal.create(tmp_path / "state")
+    folders: list[Path] = []
+    levels: tuple[tuple[int, dict[str, str]], ...] = ((1, {}), (2, {}), (1, {"wait": "sleep"}))
+    for rows, load in levels:
+        one = dict(spec(cores=rows, load=load))
+        study = form.current().study.model_validate({**inputs, "services": [one]})
+        (served,) = lab.services(study, PLANS.stated(point()))
+        live = served.live
+        assert isinstance(live.service, Filled)
+        assert (live.service.rows, live.service.made) == (rows, ["rows"])
+        assert (live.work / "rows").read_text() == str(rows)
+        folders.append(live.work)
+        lab.end()
+    assert folders[0] == folders[2] != folders[1]
+    lab.__exit__(None, None, None)
+    assert not any(folder.exists() for folder in folders)
     lab.journal.close()
 
 

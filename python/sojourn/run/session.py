@@ -86,8 +86,7 @@ def _widest(own: str, facts: Facts, study: Study) -> tuple[int, int]:
 def _width(spec: ServiceSpec, facts: Facts) -> int:
     """How many CPUs a service would like: one a worker.
 
-    Workers that are told by the CPUs have all that are left beside the lab's core and a client that
-    can load them.
+    Workers that follow the CPUs have all beside the lab's core and a client that can load them.
     """
     kind = services.kind(spec.kind)
     asked = spec.params.get(kind.width) if kind.width else 1
@@ -153,6 +152,7 @@ def settle(
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts, catalogue.questions)
+    work.check_disk(spec, service)
     if isinstance(service, Adapts) and (is_asked or not isinstance(service, Running)):
         service = service.adapted(spec.load, waits.of_study(spec))
     placed.check_pin(spec, service, where)
@@ -193,8 +193,8 @@ class Session:
         self._state = state
         self._whole = whole
         self._served: dict[str, Served] = {}
-        self._settled: dict[str, tuple[Service, Placement]] = {}
-        self._folders: dict[str, tuple[Path, int]] = {}
+        self._settled: dict[tuple[str, str], tuple[Service, Placement]] = {}
+        self._folders: dict[tuple[str, int], tuple[Path, int]] = {}
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
@@ -240,9 +240,9 @@ class Session:
         if point.service in self._served:
             return self._served[point.service]
         spec = study.service(point.service)
-        as_asked = spec.model_dump_json()  # a study may vary its parameters from point to point
+        as_asked = spec.label, spec.model_dump_json()  # a study may vary it from point to point
         if as_asked not in self._settled:
-            self._settled[as_asked] = settle(spec, study, self.facts, self._whole, self.catalogue)
+            self._settled[as_asked] = self._settle(spec, study)
         service, where = self._settled[as_asked]
         asks = self.catalogue.questions.of_phase(point.phase)
         has_company = point.rules.is_of_all and not (asks and asks.is_in_turn)
@@ -261,10 +261,16 @@ class Session:
             pin=spec.pin,
             has_company=has_company,
             groups=study.groups,
-            notes=self.source.rows,
+            notes=self.source.rows + work.disk_rows(spec, service),
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]
+
+    def _settle(self, spec: ServiceSpec, study: Study) -> tuple[Service, Placement]:
+        """As `settle`; a service equal to an earlier one of its label is that one."""
+        service, where = settle(spec, study, self.facts, self._whole, self.catalogue)
+        own = (one for (label, _), (one, _) in self._settled.items() if label == spec.label)
+        return next((one for one in own if one == service), service), where
 
     def end(self) -> None:
         """End the services that run."""
@@ -274,8 +280,8 @@ class Session:
             self._served = {}
 
     def _folder(self, spec: ServiceSpec, service: Service) -> Path:
-        """The service's working folder with its data files; made once for these parameters."""
-        key = f"{spec.label} {sorted(spec.params.items())}"
+        """The service's working folder with its data files, made once for it as it is settled."""
+        key = spec.label, id(service)  # not its parameters: CPUs and memory decide as well
         if key not in self._folders:
             with signals.deaf():
                 user = work.user_of(service)

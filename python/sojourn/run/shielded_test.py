@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,6 @@ import pytest
 from sojourn import services
 from sojourn.host import Placement
 from sojourn.knobs import priority
-from sojourn.places import proc
 from sojourn.run import shield, shielded
 from sojourn.run.live import RunningService
 from sojourn.run.shield import Wish
@@ -34,11 +32,11 @@ WORK = {
 @contextlib.contextmanager
 def running(program: str) -> Iterator[int]:
     """The program in a session of its own, begun."""
-    with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as task:
+    words = [sys.executable, "-c", f"print(flush=True)\n{program}"]  # Python itself has started
+    with subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as task:
         try:
-            until_s = time.monotonic() + 20
-            while not proc.cpu_ns(task.pid) and time.monotonic() < until_s:
-                time.sleep(0.005)  # Python itself takes some ticks to start
+            assert task.stdout
+            assert task.stdout.readline()
             yield task.pid
         finally:
             task.kill()

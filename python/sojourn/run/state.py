@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 from collections.abc import Iterator
@@ -55,9 +56,15 @@ def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
 
 def elsewhere() -> str:
     """Advice to choose a folder that is the user's own; never one that all users share."""
-    own = os.environ.get("XDG_RUNTIME_DIR") or pwd.getpwuid(os.geteuid()).pw_dir
-    example = "/var/lib/sojourn" if os.geteuid() == 0 else f"{own}/sojourn-state"
+    example = "/var/lib/sojourn" if os.geteuid() == 0 else f"{_own()}/sojourn-state"
     return f"set {STATE} to a folder of your own, such as {STATE}={example}"
+
+
+def _own() -> str:
+    """A folder of the user's; a number without an account, as in a container, has no home."""
+    with contextlib.suppress(KeyError):
+        return os.environ.get("XDG_RUNTIME_DIR") or pwd.getpwuid(os.geteuid()).pw_dir
+    return "$PWD"
 
 
 def boot_id() -> str:

@@ -52,6 +52,10 @@ class Run:
         """Move what it wrote to another folder; nothing of its own folder is left."""
         if self.user is None:
             return
+        try:
+            _close(self.folder)
+        except FileNotFoundError:
+            return
         for name in _names(self.job, self.result):
             with contextlib.suppress(FileNotFoundError):
                 result = (self.folder / name).lstat()
@@ -92,6 +96,19 @@ def run(job: Mapping[str, Any], result: Path, program: Path) -> Run:
             disk.tree.remove(folder)
         return plain
     return made
+
+
+def _close(folder: Path) -> None:
+    """Take a folder back: what is looked at by name must not be another file when it is moved.
+
+    A process that the generator left behind has its user, who no longer may change names here.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchown(handle, os.geteuid(), os.getegid())
+        os.fchmod(handle, 0o700)
+    finally:
+        os.close(handle)
 
 
 def _names(job: Mapping[str, Any], result: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -102,6 +103,28 @@ def test_only_plain_files_are_taken_over(kind: str, tmp_path: Path) -> None:
     how.take_over(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"victim", "load.json"}
     assert victim.read_text() == "kept"
+
+
+def test_no_name_changes_between_the_look_at_it_and_its_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "load.own"
+    own.mkdir()
+    own.chmod(0o777)
+    (own / "load.json").write_text("{}")
+    modes: list[int] = []
+
+    def names(*_: object) -> list[str]:
+        modes.append(stat.S_IMODE(own.stat().st_mode))
+        return ["load.json"]
+
+    monkeypatch.setattr(unprivileged, "_names", names)
+    how = unprivileged.Run(user=User("x", 1, 1), folder=own, job={}, result=Path("load.json"))
+    how.take_over(tmp_path)
+    assert modes == [0o700]
+    assert (tmp_path / "load.json").read_text() == "{}"
+    how.take_over(tmp_path)  # its folder is gone: nothing is left to be taken
+    assert not own.exists()
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import disk
+from sojourn import disk, places
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
-from sojourn.places import server_files, temporary, users
+from sojourn.places import server_files, temporary, users, vm
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.services.capabilities import RunsAs, needs
 
 if TYPE_CHECKING:
     from sojourn.services import Service
+    from sojourn.services.capabilities import Rows
+    from sojourn.spec import ServiceSpec
 
 PREFIX = "sojourn-"
 NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
+DISK = "disk"  # the part of a place by which a guest's working folder is on one
 
 
 def user_of(service: Service) -> User | None:
@@ -49,6 +52,40 @@ def base(user: User | None) -> Path:
         at=tempfile.gettempdir(),
         fix="set TMPDIR to a folder with parents that others may enter (chmod o+x)",
     )
+
+
+def check_disk(spec: ServiceSpec, service: Service) -> None:
+    """Refuse a service that is to write to a disk where its working folder is in memory.
+
+    Raises:
+        HostFault: so it is, and the study asks for it by name.
+    """
+    where = _in_memory(spec, service) if needs(service).is_durable else ""
+    if where:
+        is_guest = places.kind(spec.place).name == vm.NAME
+        raise HostFault(
+            f"{spec.label} is to write to a disk, and {where}",
+            at=f"services.{spec.label}.params",
+            fix='give place = "vm:nbd" or "local"' if is_guest else temporary.ON_DISK,
+        )
+
+
+def disk_rows(spec: ServiceSpec, service: Service) -> Rows:
+    """That what it writes stays in memory, as (name, text) for people; () where it does not."""
+    where = _in_memory(spec, service)
+    return (("disk", f"none: {where}"),) if where else ()
+
+
+def _in_memory(spec: ServiceSpec, service: Service) -> str:
+    """Why what a service syncs reaches no disk; "": it does, or nothing is synced."""
+    if not needs(service).is_syncing:
+        return ""
+    if places.kind(spec.place).name == vm.NAME:
+        has_disk = any(option.part == DISK for option in places.options(spec.place))
+        return "" if has_disk else "the working folder of a guest is in its memory"
+    folder = temporary.base(user_of(service))
+    kind = temporary.kind(folder) if folder else ""
+    return f"its working folder in {folder} is on {kind}" if kind in temporary.MEMORY else ""
 
 
 def make(journal: Journal, user: User | None) -> tuple[Path, int]:
@@ -76,9 +113,18 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
     """The program where `user` can start it: where it lies, or a copy in the working folder.
 
     A checkout in root's own home is closed to the user that its servers run as.
+
+    Raises:
+        HostFault: it would be copied to where no program may be started.
     """
     if users.may_enter(program, user):
         return program
+    if not temporary.may_run(folder):
+        raise HostFault(
+            f"{program} is closed to the servers' user, and {folder.parent} is mounted noexec",
+            at=str(program),
+            fix="set TMPDIR to a folder on a file system without noexec, or install to /usr/local",
+        )
     copy = folder / program.name
     with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
         made = server_files.opened(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o755)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sojourn import disk
+from sojourn import disk, extras
 from sojourn.errors import StoreFault
 
 DIGITS_MAX = 10  # of a version
@@ -54,7 +54,7 @@ def check_version(
         raise StoreFault(
             f"the file has version {version} of {form}, this program reads {major}",
             at=str(at),
-            fix="update sojourn: pip install -U sojourn"
+            fix=extras.UPDATE
             if age == "newer"
             else "read it with the release that wrote it, or measure again",
         )

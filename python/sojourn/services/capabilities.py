@@ -44,6 +44,8 @@ class Needs:
         memory_bytes: beside its program and data files, for a place with memory of its own.
         runs_as: who it runs as.
         has_secrets: whether some of its variables are secrets, which no place may show.
+        is_syncing: whether it waits until what it writes is on a disk.
+        is_durable: whether the study asks for that by name.
     """
 
     workers: int = 1
@@ -53,6 +55,8 @@ class Needs:
     memory_bytes: int = MEMORY_BYTES
     runs_as: RunsAs = RunsAs.SERVER
     has_secrets: bool = False
+    is_syncing: bool = False
+    is_durable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,8 @@ class Planted(Queries):
     def needs(self) -> Needs:
         """What streamers read, and some for the rest."""
         memory_bytes = MEMORY_BYTES.get(self.does, 0) + SPARE_BYTES
-        return replace(Queries.needs(self), memory_bytes=memory_bytes)
+        usual, is_syncing = Queries.needs(self), self.does == "writes"
+        return replace(usual, memory_bytes=memory_bytes, is_syncing=is_syncing)
 
     def filling(self) -> Filling:
         """So many requests that every worker has had some."""

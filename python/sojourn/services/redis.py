@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn import programs
+from sojourn import disk, programs
+from sojourn.disk import disk_fault
 from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports
 from sojourn.places.ports import Address
@@ -34,6 +35,8 @@ from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 NAME = "redis"
 PROGRAM = "redis-server"
 MAIN = "redis-server"  # name of the thread that serves
+#: What it writes if append_only: a folder since 7.0, one file before.
+APPENDED = ("appendonlydir", "appendonly.aof")
 HELPER = re.compile(r"io_thd_\d+")  # of those that read and write for it
 ITEMS_PAPER = 6_400_000  # C4, of memcached
 MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and the page cache
@@ -111,7 +114,12 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
 
     def needs(self) -> Needs:
         """Its workers are the main thread and those that read and write for it."""
-        return Needs(workers=self.threads, port=self.port, memory_bytes=self._memory_bytes)
+        return Needs(
+            workers=self.threads,
+            port=self.port,
+            memory_bytes=self._memory_bytes,
+            is_syncing=self.append_only,
+        )
 
     @property
     def memory_mb(self) -> int:
@@ -126,8 +134,10 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
     def start(self, work: Path, address: Address) -> Start:
         """The system's redis-server, with open files for each connection and a few of its own.
 
-        No configuration file is read, and nothing is saved unless the study says so.
+        No configuration file is read, and nothing is saved unless the study says so. What an
+        earlier life saved is removed, or it would be loaded beside the preload.
         """
+        _forget(work)
         reads = ("--io-threads", str(self.threads), "--io-threads-do-reads", "yes")
         words = (
             *("--bind", address.host, "--port", str(address.port), "--protected-mode", "no"),
@@ -180,6 +190,18 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
         """`redis 7.0.15`, as `redis-server --version` says it."""
         match = re.search(r"v=(\S+)", programs.says(self.path, "--version"))
         return f"redis {match[1]}" if match else ""
+
+
+def _forget(work: Path) -> None:
+    """Remove what an earlier life saved; RunFault if it cannot be removed."""
+    for path in (work / name for name in APPENDED):
+        try:
+            if path.is_dir() and not path.is_symlink():
+                disk.tree.remove(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_fault(error, path) from None
 
 
 def item_bytes(key_bytes: int, value_bytes: int) -> int:

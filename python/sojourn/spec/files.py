@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from sojourn import disk
 from sojourn.spec import form
 from sojourn.spec.faults import Key
 
@@ -200,4 +201,4 @@ def _form(tail: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _absolute(name: str, base: Path) -> str:
-    return str(base / Path(name).expanduser()) if name else name
+    return str(base / disk.with_home(name)) if name else name

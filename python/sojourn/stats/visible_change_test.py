@@ -49,6 +49,12 @@ def test_both_stages_of_a_gate_fit_into_the_blocks_and_no_smaller_change_does() 
     assert visible_change.gate_change_in(10, SCATTER, ALPHA, LIMIT) is None
 
 
+def test_a_tail_that_scatters_takes_a_gate_the_blocks_that_its_page_states() -> None:
+    """docs/howto/compare.md: pairs of p99 that scatter by 33 %, and a limit of 5 %."""
+    blocks = visible_change.gate_blocks(2 * LIMIT, 0.33, ALPHA, LIMIT)
+    assert blocks is None or blocks >= 1000
+
+
 @pytest.mark.parametrize("count", [5, 12])
 def test_the_scatter_about_a_line_lies_above_the_true_one_four_times_of_five(count: int) -> None:
     rng = np.random.default_rng(13)

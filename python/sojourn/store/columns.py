@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn import disk
+from sojourn import disk, extras
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, older
 from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
@@ -153,7 +153,7 @@ def _check_version(metadata: Mapping[bytes, bytes], path: Path) -> None:
         raise StoreFault(
             f"the outcome has form '{name}/{version}', this program reads {FORM}/{MAJOR}",
             at=str(path),
-            fix="update sojourn: pip install -U sojourn",
+            fix=extras.UPDATE,
         )
 
 

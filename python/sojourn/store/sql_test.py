@@ -15,7 +15,7 @@ import pytest
 
 from sojourn import spec, store
 from sojourn.errors import RunFault, SpecFault, StoreFault
-from sojourn.plan import next_point
+from sojourn.plan import Planner, next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -35,8 +35,9 @@ def study() -> Study:
 
 
 def measure(record: OpenRecord, study: Study, points: int) -> None:
+    planner = Planner(study, PLANS)
     for _ in range(points):
-        point = next_point(study, record.outcomes(), PLANS)
+        point = planner.next(record.outcomes())
         assert point is not None
         record.add(replace(imagine(point), folder=str(record.folder(point))))
 

@@ -19,7 +19,7 @@ import pytest
 
 from sojourn import spec, store
 from sojourn.errors import StoreFault
-from sojourn.plan import Outcome, Verdict, next_point
+from sojourn.plan import Outcome, Planner, Verdict, next_point
 from sojourn.plan.points import Course, Misses
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Level, Setting
@@ -38,9 +38,10 @@ def study() -> Study:
 
 
 def measure(record: OpenRecord, study: Study, points: int) -> list[Outcome]:
+    planner = Planner(study, PLANS)
     outcomes = []
     for _ in range(points):
-        point = next_point(study, record.outcomes(), PLANS)
+        point = planner.next(record.outcomes())
         assert point is not None
         folder = record.folder(point)
         outcomes.append(record.add(replace(imagine(point), folder=str(folder))))

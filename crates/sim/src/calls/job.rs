@@ -14,7 +14,7 @@ pub struct Job {
     pub schema: String,
     /// Arrival process, as for the generator: `poisson`, `fixed`, `trace:FILE`, …
     pub arrivals: String,
-    /// Offered load, requests/s: `50`, `steps:50@10s,150@60s`; empty: the trace's own.
+    /// Offered load, requests/s: `50`, `steps:50@10s,150@60s`, `ramp:10..200@60s`; empty: the trace's own.
     pub rate: String,
     /// How users call the first service: timeout, retries, hedging.
     pub client: Call,

@@ -3,6 +3,7 @@
 use sojourn_base::Fault;
 use sojourn_base::rng::stream;
 use sojourn_base::span::Times;
+use sojourn_base::units::parse_ns;
 use sojourn_workload::arrivals;
 use sojourn_workload::rate::Rate;
 
@@ -17,11 +18,15 @@ use crate::stats::Interval;
 const GROWS: f64 = 1.5;
 /// Fewer requests than this are not compared half by half, because chance would decide.
 const HALF_MIN: u64 = 1000;
+/// A run with a smaller share of its schedule's requests leaves out what the schedule is for.
+const PLAYED_MIN: f64 = 0.99;
 
 /// What one run came to.
 struct Ran {
     times: Times,
     offered_rps: f64,
+    /// Requests in the whole length of its rate.
+    planned: f64,
     growth: f64,
     is_cut: bool,
     events: u64,
@@ -49,7 +54,6 @@ struct Users {
 
 impl Users {
     fn new(job: &Job) -> Result<Self, Fault> {
-        let length_s = job.requests as f64;
         let own = arrivals::parse(&job.arrivals, 1.0)?.own_rate_rps();
         let rate = match (job.rate.trim(), own) {
             ("", Some(own)) => Rate::Constant(own),
@@ -57,7 +61,7 @@ impl Users {
                 let what = format!("{} has no rate of its own", job.arrivals);
                 return Err(Fault::usage(what, "rate", "give a rate such as 50 or 2k"));
             }
-            (text, _) => Rate::parse(text, length_s)?,
+            (text, _) => rate(text)?,
         };
         let is_steady = matches!(rate, Rate::Constant(_)) && own.is_none();
         let mean = if let Rate::Constant(level) = rate { level } else { 1.0 };
@@ -75,15 +79,38 @@ impl Users {
     }
 }
 
+/// A run ends with its requests, so a ramp brings a length of its own: `ramp:10..200@60s`.
+fn rate(text: &str) -> Result<Rate, Fault> {
+    if !text.starts_with("ramp:") {
+        return Rate::parse(text, 0.0);
+    }
+    let wrong = |what: String| Fault::usage(what, "rate", "write ramp:10..200@60s");
+    let (levels, length) =
+        text.rsplit_once('@').ok_or_else(|| wrong(format!("'{text}' has no length")))?;
+    let length_s = parse_ns(length).map_err(|fault| wrong(fault.what))? as f64 / 1e9;
+    if length_s <= 0.0 {
+        return Err(wrong(format!("the length of '{text}' is 0")));
+    }
+    Rate::parse(levels, length_s)
+}
+
+/// Requests in the whole length of a schedule, in a period of a sine; 0: the rate is steady.
+fn planned(rate: &Rate) -> f64 {
+    match rate {
+        Rate::Constant(_) => 0.0,
+        Rate::Steps(steps) => rate.integral(steps.iter().map(|(_, length_s)| length_s).sum()),
+        Rate::Ramp(.., length_s) | Rate::Sine(.., length_s) => rate.integral(*length_s),
+    }
+}
+
 fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
     let mut users = Users::new(job)?;
     let mut gaps = stream(job.seed, "gaps", run);
     let end = job.warmup + job.requests;
     let mut world = World::new(plan, job.warmup..end, job.seed, run);
     let mut user = 0;
-    let first_ns = users.next_ns(&mut gaps);
-    world.after(first_ns, Event::Arrive);
-    let mut last_ns = first_ns;
+    let mut last_ns = users.next_ns(&mut gaps);
+    world.await_user(user, last_ns);
     while world.left > 0 && world.events < job.events_max {
         let Some(event) = world.next() else { break };
         if event != Event::Arrive {
@@ -94,15 +121,14 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
         user += 1;
         // Others keep coming until the last that counts is answered: else it would have it easy.
         last_ns = users.next_ns(&mut gaps);
-        if last_ns.is_finite() {
-            world.after(last_ns - world.now, Event::Arrive);
-        }
+        world.await_user(user, last_ns);
     }
     let halves = world.halves.map(|(sum, count)| sum / count.max(1) as f64);
     let is_long = world.halves.iter().all(|half| half.1 >= HALF_MIN) && users.is_steady;
     let now = world.now;
     Ok(Ran {
         offered_rps: user as f64 / last_ns.min(now).max(1.0) * 1e9,
+        planned: planned(&users.rate),
         growth: if is_long && halves[0] > 0.0 { halves[1] / halves[0] } else { 1.0 },
         is_cut: world.left > 0,
         events: world.events,
@@ -152,6 +178,14 @@ fn reasons(job: &Job, ran: &[Ran]) -> Vec<String> {
             "not finished: a run had {} events before its requests were answered; ask for fewer \
              requests, or raise events_max",
             job.events_max
+        ));
+    }
+    let asked = job.warmup + job.requests;
+    if let Some(one) = ran.iter().find(|one| (asked as f64) < PLAYED_MIN * one.planned) {
+        reasons.push(format!(
+            "cut short: the whole length of the rate has {:.0} requests, and a run has {asked}; \
+             ask for as many",
+            one.planned
         ));
     }
     if ran.iter().any(|one| is_cut(one.times.histogram().max())) {

@@ -174,6 +174,16 @@ impl<'a> World<'a> {
         self.due.push(Due { at_ns: self.now + ns, number, event });
     }
 
+    /// The next user is number `user` and comes at `at_ns`. If that is never, the rate has ended, and nobody waits
+    /// for those that are missing.
+    pub(super) fn await_user(&mut self, user: u64, at_ns: f64) {
+        if at_ns.is_finite() {
+            self.after(at_ns - self.now, Event::Arrive);
+        } else {
+            self.left -= self.counted.end.saturating_sub(user.max(self.counted.start));
+        }
+    }
+
     /// The next event; the clock goes there.
     pub(super) fn next(&mut self) -> Option<Event> {
         let due = self.due.pop()?;

@@ -44,12 +44,6 @@ pub struct Facts<'a> {
     pub signals: &'a [Signal],
     /// Of threads, by thread id.
     pub names: &'a HashMap<(u32, u32), String>,
-    /// Slow replies of others on its ports.
-    pub foreign: u64,
-    /// Time without hooks.
-    pub unwatched_ns: u64,
-    /// For the reader.
-    pub warnings: Vec<String>,
 }
 
 /// Puts a dump together: quantiles, slow requests, culprits, and what is missing.
@@ -61,11 +55,11 @@ pub fn dump(facts: Facts<'_>) -> Dump {
     let (slow, culprits) = requests(&facts, &stored);
     let blind = blind(&facts, &totals, &stored, &culprits, &slow);
     let requests: u64 = totals.iter().sum();
-    let warnings = facts.warnings.iter().cloned().chain(doubt(&blind, requests)).collect();
     Dump {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         answer: answer(&totals, &blind, &culprits, facts.span),
+        warnings: lost(&blind).into_iter().chain(doubt(&blind, requests)).collect(),
         from_unix_ns: unix(facts.span.0),
         from_ns: facts.span.0,
         duration_ns: facts.span.1.saturating_sub(facts.span.0),
@@ -83,7 +77,6 @@ pub fn dump(facts: Facts<'_>) -> Dump {
         target: facts.target,
         cause: facts.cause,
         kernel: facts.kernel,
-        warnings,
     }
 }
 
@@ -196,15 +189,25 @@ fn blind(
             .filter(|request| request.total_ns >= edge_ns)
             .filter(unexplained)
             .count() as u64,
-        events_lost: facts.seen.losses.lost,
-        foreign: facts.foreign,
-        unwatched_ns: facts.unwatched_ns,
+        events_lost: beside(facts, |it| it.events_lost),
+        foreign: beside(facts, |it| it.foreign),
+        unwatched_ns: beside(facts, |it| it.unwatched_ns),
     }
 }
 
 /// The sum over the seconds of the dump.
 fn beside(facts: &Facts<'_>, part: impl Fn(&Beside) -> u64) -> u64 {
     facts.tally.since(facts.span.0).map(|second| part(&second.beside)).sum()
+}
+
+/// A wait without its event has no cause.
+fn lost(blind: &Blind) -> Option<String> {
+    (blind.events_lost > 0).then(|| {
+        format!(
+            "{} events of the scheduler had no room: some causes may be missing",
+            blind.events_lost
+        )
+    })
 }
 
 /// Where many times are lower bounds, the quantiles are too.

@@ -160,6 +160,7 @@ mod tests {
             kind,
             from_ns: from * MS,
             woken_ns: woken * MS,
+            here_ns: woken * MS,
             to_ns: to * MS,
             is_idle: false,
             call: u32::try_from(libc::SYS_futex).ok(),

@@ -97,7 +97,7 @@ pub struct Blind {
     pub unexplained: u64,
     /// Events of the scheduler that had no room.
     pub events_lost: u64,
-    /// Slow replies on the service's ports by processes that are none of its.
+    /// Requests on the service's ports that processes of others replied to; they are in no other number.
     pub foreign: u64,
     /// Time in which the service was not watched: it was gone, or hooks began anew.
     pub unwatched_ns: u64,

@@ -141,16 +141,9 @@ impl Hooks {
         self.watch.recycle();
     }
 
-    /// What threads waited for; the losses in it are those of all time.
+    /// What threads waited for.
     pub fn seen(&self) -> std::cell::RefMut<'_, crate::culprit::seen::Seen> {
-        let mut seen = self.watch.seen();
-        seen.losses.lost = self.events_lost();
-        seen
-    }
-
-    /// Events of the scheduler that found no room, since the beginning.
-    pub fn events_lost(&self) -> u64 {
-        self.watch.lost() + self.forgotten
+        self.watch.seen()
     }
 
     /// All requests since the beginning, by bin of their time.
@@ -158,20 +151,18 @@ impl Hooks {
         (0..bins::TOTAL.count()).map(|bin| self.counts.word(counts::TOTALS + 8 * bin)).collect()
     }
 
-    /// What is counted beside them. Dropped are slow requests without room, and those for which the kernel had
-    /// no memory.
+    /// What is counted beside them, less the time without a service, which no hook knows. Dropped are slow requests
+    /// without room, and those for which the kernel had no memory.
     pub fn beside(&self) -> Beside {
         let word = |at| self.counts.word(at);
         Beside {
             dropped: word(counts::DROPPED) + word(counts::UNTRACKED),
             lower_bounds: word(counts::LOWER_BOUNDS),
             together: word(counts::TOGETHER),
+            foreign: word(counts::FOREIGN),
+            events_lost: self.watch.lost() + self.forgotten,
+            unwatched_ns: 0,
         }
-    }
-
-    /// Slow replies of processes that are none of the service's.
-    pub fn foreign(&self) -> u64 {
-        self.counts.word(counts::FOREIGN)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tally::at_least;
+use super::tally::{Beside, at_least};
 use crate::reconstruct::bins;
 
 /// Upper edges of the histogram, ns: 100 µs to 10 s.
@@ -38,22 +38,14 @@ pub struct Now {
     pub stored: u64,
     /// Shorter ones are not stored, ns.
     pub floor_ns: u64,
-    /// Slow ones without room.
-    pub dropped: u64,
-    /// Requests with a time that is a lower bound.
-    pub lower_bounds: u64,
-    /// Times that more bytes came before the reply to what had come.
-    pub together: u64,
-    /// Events of the scheduler without room.
-    pub events_lost: u64,
+    /// What is counted beside the requests.
+    pub beside: Beside,
     /// Dumps that were written.
     pub dumps: u64,
     /// Dumps that could not be written.
     pub dumps_failed: u64,
     /// Causes that were passed over, because it was too soon.
     pub passed_over: u64,
-    /// Time without hooks, ns.
-    pub unwatched_ns: u64,
     /// CPU time of this program, ns.
     pub own_cpu_ns: u64,
     /// Memory of this program, bytes.
@@ -88,16 +80,19 @@ pub fn text(now: &Now) -> String {
     one("up", "gauge", "1 while the service runs.", f64::from(u8::from(now.is_up)));
     one("stored", "gauge", "Slow requests in memory.", now.stored as f64);
     one("floor_seconds", "gauge", "Shorter requests are not stored.", now.floor_ns as f64 / 1e9);
-    one("dropped", "counter", "Slow requests that had no room.", now.dropped as f64);
+    let beside = &now.beside;
+    one("dropped", "counter", "Slow requests that had no room.", beside.dropped as f64);
     let about = "Requests with a time that is a lower bound.";
-    one("lower_bounds", "counter", about, now.lower_bounds as f64);
+    one("lower_bounds", "counter", about, beside.lower_bounds as f64);
     let about = "Times that more bytes came before the reply to what had come.";
-    one("together", "counter", about, now.together as f64);
-    one("events_lost", "counter", "Scheduler events that had no room.", now.events_lost as f64);
+    one("together", "counter", about, beside.together as f64);
+    let about = "Requests that others replied to, on ports of the same numbers.";
+    one("foreign", "counter", about, beside.foreign as f64);
+    one("events_lost", "counter", "Scheduler events that had no room.", beside.events_lost as f64);
     one("dumps", "counter", "Dumps written.", now.dumps as f64);
     one("dumps_failed", "counter", "Dumps that could not be written.", now.dumps_failed as f64);
     one("passed_over", "counter", "Causes of a dump that came too soon.", now.passed_over as f64);
-    one("unwatched_seconds", "counter", "Time without hooks.", now.unwatched_ns as f64 / 1e9);
+    one("unwatched_seconds", "counter", "Time without hooks.", beside.unwatched_ns as f64 / 1e9);
     one("cpu_seconds", "counter", "CPU time of the black box.", now.own_cpu_ns as f64 / 1e9);
     one("resident_bytes", "gauge", "Memory of the black box.", now.own_bytes as f64);
     out.push_str("# EOF\n");
@@ -128,7 +123,8 @@ mod tests {
         totals[bins::TOTAL.of(150_000)] = 7;
         totals[bins::TOTAL.of(30_000_000)] = 3;
         let service = "a\"b\\c\n\u{1b}".to_owned();
-        let now = Now { service, totals, lower_bounds: 4, together: 5, ..Now::default() };
+        let beside = Beside { lower_bounds: 4, together: 5, foreign: 6, ..Beside::default() };
+        let now = Now { service, totals, beside, ..Now::default() };
         let text = text(&now);
         for wanted in [
             "le=\"0.0001\"} 0\n",
@@ -140,6 +136,7 @@ mod tests {
             "sojourn_ring_dropped_total{",
             "sojourn_ring_lower_bounds_total{service=\"a\\\"b\\\\c\"} 4\n",
             "sojourn_ring_together_total{service=\"a\\\"b\\\\c\"} 5\n",
+            "sojourn_ring_foreign_total{service=\"a\\\"b\\\\c\"} 6\n",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

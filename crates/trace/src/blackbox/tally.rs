@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::reconstruct::bins;
 
-/// What the kernel counts beside the requests by total; since the beginning, or in a second.
+/// What is counted beside the requests by total; since the beginning, or in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// Slow requests that had no room on their way to user space.
@@ -13,6 +13,12 @@ pub struct Beside {
     pub lower_bounds: u64,
     /// Times that more bytes came on a connection before the reply to what had come.
     pub together: u64,
+    /// Requests on the service's ports that processes of others replied to.
+    pub foreign: u64,
+    /// Events of the scheduler that had no room.
+    pub events_lost: u64,
+    /// Time in which the service was not watched, ns.
+    pub unwatched_ns: u64,
 }
 
 impl Beside {
@@ -22,6 +28,9 @@ impl Beside {
             dropped: self.dropped.saturating_sub(before.dropped),
             lower_bounds: self.lower_bounds.saturating_sub(before.lower_bounds),
             together: self.together.saturating_sub(before.together),
+            foreign: self.foreign.saturating_sub(before.foreign),
+            events_lost: self.events_lost.saturating_sub(before.events_lost),
+            unwatched_ns: self.unwatched_ns.saturating_sub(before.unwatched_ns),
         }
     }
 }
@@ -126,13 +135,17 @@ mod tests {
     #[test]
     fn a_second_has_what_was_added_in_it_and_old_ones_leave() {
         let mut tally = Tally::new(2_000);
-        let beside =
-            |dropped, lower_bounds| Beside { dropped, lower_bounds, together: lower_bounds + 1 };
+        let beside = |dropped, lower_bounds| Beside {
+            dropped,
+            lower_bounds,
+            together: lower_bounds + 1,
+            ..Beside::default()
+        };
         tally.add(1_000, &counts(&[(500, 3)]), beside(1, 0), 0);
         tally.add(2_000, &counts(&[(500, 3), (9_000_000, 2)]), beside(1, 2), 7);
         let seconds: Vec<(u64, Beside)> =
             tally.since(0).map(|second| (second.requests(), second.beside)).collect();
-        let second = Beside { dropped: 0, lower_bounds: 2, together: 2 };
+        let second = Beside { lower_bounds: 2, together: 2, ..Beside::default() };
         assert_eq!(seconds, [(3, beside(1, 0)), (2, second)]);
         assert_eq!(at_least(&tally.totals(0), 5_000_000), 2);
         assert_eq!(at_least(&tally.totals(1_000), 0), 2, "the first second is not asked for");

@@ -18,6 +18,7 @@ use super::metrics::{self, Now};
 use super::record::Came;
 use super::service::By;
 use super::state::State;
+use super::tally::Beside;
 use super::windows::Windows;
 use crate::attach::{kernel, target};
 use crate::judge::result::TargetFacts;
@@ -146,7 +147,8 @@ impl Ring {
     }
 
     fn second(&mut self, now_ns: u64) {
-        self.state.second(now_ns, unix_ns(), &self.hooks.totals(), self.hooks.beside());
+        let beside = self.beside(now_ns);
+        self.state.second(now_ns, unix_ns(), &self.hooks.totals(), beside);
         self.hooks.set_floor(self.state.floor_ns);
         self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
         self.next_second_ns = now_ns + NS_PER_S;
@@ -155,24 +157,23 @@ impl Ring {
     }
 
     fn now(&self, now_ns: u64) -> Now {
-        let beside = self.hooks.beside();
         Now {
             service: self.newest.name.clone(),
             is_up: self.target.is_some(),
             totals: self.state.tally.ever().to_vec(),
             stored: self.state.memory.len() as u64,
             floor_ns: self.state.floor_ns,
-            dropped: beside.dropped,
-            lower_bounds: beside.lower_bounds,
-            together: beside.together,
-            events_lost: self.hooks.events_lost(),
+            beside: self.beside(now_ns),
             dumps: self.dumps,
             dumps_failed: self.dumps_failed,
             passed_over: self.passed_over + self.state.passed_over,
-            unwatched_ns: self.unwatched(now_ns),
             own_cpu_ns: own_cpu_ns() as u64,
             own_bytes: own_bytes(),
         }
+    }
+
+    fn beside(&self, now_ns: u64) -> Beside {
+        Beside { unwatched_ns: self.unwatched(now_ns), ..self.hooks.beside() }
     }
 
     fn unwatched(&self, now_ns: u64) -> u64 {

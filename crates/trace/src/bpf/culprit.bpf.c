@@ -5,8 +5,9 @@
  *
  * Told through a ring: waits and sleeps of the service's threads from floor_ns on; with a wait, the
  * runs of whoever had the CPU meanwhile, each once; time in interrupts in pieces of irq_ns. Not told:
- * a sleep in epoll_wait and its like, which is idleness, but for the wait for a CPU after it. Not
- * included in interrupts: the CPU's own timer, which has no such tracepoint. Per CPU one writer.
+ * a sleep in epoll_wait and its like, which is idleness, but for the wait for a CPU after it; and who had
+ * a CPU that a thread waited for first and was taken away from. Not included in interrupts: the CPU's own
+ * timer, which has no such tracepoint. Per CPU one writer.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -200,6 +201,7 @@ static __always_inline void leaves(void *ctx, struct culprit_thread *t, struct t
 				__sync_fetch_and_add(&culprit_counts.stacks_lost, 1);
 		}
 	}
+	t->left_cpu = bpf_get_smp_processor_id();
 	t->off_ns = now_ns;
 }
 
@@ -228,6 +230,7 @@ static __always_inline void waited_before(struct culprit_thread *t, struct task_
 		return;
 	t->off_ns = culprit_control.began_ns;
 	t->off_kind = OFF_PREEMPTED;
+	t->left_cpu = bpf_get_smp_processor_id();
 }
 
 /* It is woken, and the window has not seen it go to sleep: it slept since before. */
@@ -244,11 +247,24 @@ static __always_inline void slept_before(struct culprit_thread *t, struct task_s
 		read_call(t, task);
 }
 
+/* Since when a thread that was runnable from `woken_ns` on has waited for this CPU, to which it comes now. One that was
+ * switched away from another CPU, and was not seen to be moved, may have come at any time since. */
+static __always_inline u64 here_since(const struct culprit_thread *t, u64 woken_ns, u64 now_ns)
+{
+	u64 moved_ns = t->moved_ns;
+
+	if (moved_ns > woken_ns)
+		return moved_ns < now_ns ? moved_ns : now_ns;
+	if (t->off_kind == OFF_PREEMPTED && t->left_cpu != bpf_get_smp_processor_id())
+		return now_ns;
+	return woken_ns;
+}
+
 /* A thread of the service comes to this CPU: what kept it away is told if it was long enough. */
 static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread *t, struct task_struct *task,
 				  u64 now_ns)
 {
-	u64 off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns, sleep_ns = floor_ns;
+	u64 off_ns, here_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns, sleep_ns = floor_ns;
 	struct told *told;
 
 	waited_before(t, task);
@@ -280,6 +296,8 @@ static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread
 	told->from_ns = off_ns;
 	told->to_ns = now_ns;
 	told->woken_ns = woken_ns;
+	here_ns = here_since(t, woken_ns, now_ns);
+	told->here_ns = here_ns;
 	told->what = t->off_kind;
 	told->call = t->call;
 	told->kernel_stack = t->kernel_stack;
@@ -294,7 +312,7 @@ static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread
 		read_file(told, task, t->argument);
 	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
 	if (now_ns >= woken_ns + floor_ns)
-		tell_runs(cpu, woken_ns);
+		tell_runs(cpu, here_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -359,6 +377,20 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 	t->waker_tgid = tgid_here();
 	t->waker_is_irq = cpu->softirq_ns || cpu->irq_ns;
 	bpf_get_current_comm(t->waker, sizeof(t->waker));
+	return 0;
+}
+
+/* It is taken to another CPU. In another state it is being woken, and goes to the first one that it waits for. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(culprit_migrate, struct task_struct *p, int to_cpu)
+{
+	u32 slot;
+
+	if (p->__state != TASK_RUNNING || !culprit_control.is_enabled)
+		return 0;
+	slot = slot_seen(tid_of(p));
+	if (slot)
+		seen_at(slot)->moved_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 
 #define PF_KTHREAD 0x00200000
 #define EARLY_NS 100000		/* a waker may strike so long before its thread is off the CPU */
-#define SERVED_NS 1000000000ULL	/* interrupts are told of CPUs that served within this time */
+#define SERVED_NS 1000000000ULL	/* interrupts are told of CPUs that serve, or served within this time */
 #define SPREAD_NS 10000000	/* short interrupts are summed over at most this time */
 
 enum told_kind { TOLD_RUN, TOLD_OFF, TOLD_IRQ };
@@ -67,7 +67,8 @@ struct culprit_cpu {
 	struct run runs[HISTORY];
 } __attribute__((aligned(64)));
 
-/* Written by the CPU that switches the thread; woken_ns and the waker by whoever wakes it. */
+/* Written by the CPU that switches the thread; woken_ns and the waker by whoever wakes it, moved_ns by whoever takes it
+ * to another CPU. */
 struct culprit_thread {
 	u32 tid;
 	u32 tgid;
@@ -81,13 +82,14 @@ struct culprit_thread {
 	u64 off_ns;		/* 0: on a CPU */
 	u64 woken_ns;
 	u64 early_ns;		/* a wake-up while it still ran */
+	u64 moved_ns;		/* the last time that it was taken to another CPU while it waited for one */
 	u64 stack_ns;		/* its last stack was taken then */
 	u32 waker_tid;
 	u32 waker_tgid;
 	u32 waker_is_irq;
 	u32 is_waiting;		/* runnable, not running, and counted in `waiting` */
 	u32 was_seen;		/* a switch of it, or a wake-up, in this window */
-	u32 pad;
+	u32 left_cpu;		/* it was switched away from there */
 	u64 epoch;		/* window in which all this is true */
 	char waker[16];
 };

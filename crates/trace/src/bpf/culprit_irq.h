@@ -26,9 +26,11 @@ static __always_inline int book_irq(struct culprit_cpu *cpu, u32 vector, u32 num
 	struct irq_sum *sum = &cpu->sums[wrapped(vector, VECTORS)];
 	u32 tid;
 
-	if (!culprit_control.is_enabled || now_ns > cpu->served_ns + SERVED_NS)
+	if (!culprit_control.is_enabled)
 		return 0;
 	tid = tid_here();
+	if (now_ns > cpu->served_ns + SERVED_NS && !(tid && slot_for(tid, bpf_get_current_task_btf())))
+		return 0;	/* none of the service's has been here, nor is it struck: one may run for long */
 	if (sum->ns && (sum->tid != tid || sum->number != number || now_ns > sum->from_ns + SPREAD_NS)) {
 		if (sum->ns >= culprit_settings.irq_ns / 4)
 			tell_irqs(vector, sum);

@@ -44,6 +44,7 @@ static __noinline int forget_thread(struct culprit_thread *t)
 	t->off_ns = 0;
 	t->woken_ns = 0;
 	t->early_ns = 0;
+	t->moved_ns = 0;
 	t->waker_tid = 0;
 	t->is_waiting = 0;
 	t->was_seen = 0;

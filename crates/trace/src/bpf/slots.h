@@ -19,6 +19,7 @@
 #define SLOT_SHARED (1 << 16)	/* another thread that belongs here is at a further place; never taken back */
 
 u32 slot_of[TIDS];
+u32 spare_slot;		/* whoever took it was too late to enter it: the next one has it; 0: there is none */
 
 static __always_inline u32 *place_at(u32 at)
 {
@@ -99,20 +100,26 @@ static __always_inline bool enter_slot(u32 tid, u32 at, u32 slot)
 }
 
 /* A slot for a thread that has none, of those counted in `taken_n`; with `is_anew` one that another thread may have
- * had. 0: all are in use, or slots are at all of its places. */
+ * had. 0: all are in use, slots are at all of its places, or another thread took the first free one. */
 static __always_inline u32 new_slot(u32 tid, u64 *taken_n, bool is_anew)
 {
-	u32 at = free_place(tid), slot;
+	u32 at = free_place(tid), slot = 0;
 
-	if (entered(*place_at(at)) || *taken_n >= MAX_THREADS - 1)
+	if (entered(*place_at(at)))
 		return 0;
-	slot = 1 + __sync_fetch_and_add(taken_n, 1);
-	if (slot >= MAX_THREADS)
+	if (spare_slot)
+		slot = __sync_lock_test_and_set(&spare_slot, 0);
+	if (!slot && *taken_n < MAX_THREADS - 1)
+		slot = 1 + __sync_fetch_and_add(taken_n, 1);
+	if (!slot || slot >= MAX_THREADS)
 		return 0;
 	slot = wrapped(slot, MAX_THREADS);
 	if (is_anew && thread_at(slot)->tid)
 		places_left(thread_at(slot)->tid, slot);
-	return enter_slot(tid, at, slot) ? slot : 0;
+	if (enter_slot(tid, at, slot))
+		return slot;
+	spare_slot = slot;
+	return 0;
 }
 
 #endif

@@ -6,6 +6,9 @@
  * to IP, ns. TCP has read the clock itself at both moments (tcp_clock_cache), so no hook does. All requests are
  * counted by total. Those from floor_ns on go through the ring; culprit.bpf.c tells what its thread waited for.
  *
+ * A port alone does not say whose request it is: another container may serve the same one. So what counts is the
+ * process that replies. Requests that others reply to are in `foreign`, and in no other number.
+ *
  * Not included: the time before TCP, and bytes of a reply after its first write. What arrives on one connection
  * before an earlier request's reply, and before that has been read, counts as part of it; from the newest of these
  * bytes on after the reply.
@@ -77,7 +80,13 @@ static __always_inline bool is_served(const struct sock *sk)
 	return slow_control.ports[port >> 6] >> (port & 63) & 1;
 }
 
-/* Bytes can be read. */
+/* Another network namespace has the same ports. */
+static __always_inline bool is_own(u32 tgid)
+{
+	return bpf_map_lookup_elem(&tgids, &tgid) != 0;
+}
+
+/* Bytes can be read. Whose they are is known with the reply. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(slow_ready, struct sock *sk)
 {
@@ -105,7 +114,7 @@ int BPF_PROG(slow_ready, struct sock *sk)
 	if (!asked->first_ns) {
 		asked->first_ns = now_ns;
 	} else if ((s32)(tp->copied_seq - asked->come_seq) >= 0) {	/* all before has been read */
-		__sync_fetch_and_add(&slow_counts.together, 1);
+		asked->together++;
 		asked->first_ns = now_ns;
 		asked->is_bound = 1;
 	}
@@ -114,17 +123,12 @@ int BPF_PROG(slow_ready, struct sock *sk)
 	return 0;
 }
 
-static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32 bytes)
+static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32 bytes, u32 tgid)
 {
-	u32 tgid = tgid_here();
 	struct slow *slow;
 
 	if (!sk)
 		return 0;
-	if (!bpf_map_lookup_elem(&tgids, &tgid)) {
-		__sync_fetch_and_add(&slow_counts.foreign, 1);
-		return 0;
-	}
 	slow = bpf_ringbuf_reserve(&slow_ring, sizeof(*slow), 0);
 	if (!slow) {
 		__sync_fetch_and_add(&slow_counts.dropped, 1);
@@ -151,7 +155,7 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	struct tcp_sock *tp;
 	struct asked *asked;
 	u64 start_ns, end_ns, total_ns, bin;
-	u32 is_bound, end_seq;
+	u32 is_bound, end_seq, together, tgid;
 
 	if (!is_served(sk) || !slow_control.is_enabled || bytes <= 0)
 		return 0;
@@ -159,8 +163,11 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (!asked)
 		return 0;
 	if (!asked->first_ns) {
-		if (slow_settings.is_every)
-			tell_slow(sk, 0, bpf_ktime_get_ns(), bytes);
+		if (slow_settings.is_every) {
+			tgid = tgid_here();
+			if (is_own(tgid))
+				tell_slow(sk, 0, bpf_ktime_get_ns(), bytes, tgid);
+		}
 		return 0;
 	}
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -174,8 +181,15 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	end_seq = tp->rcv_nxt - (sk->__sk_common.skc_state == TCP_CLOSE_WAIT);	/* the FIN counts as a byte */
 	asked->is_bound = (s32)(end_seq - tp->copied_seq) > 0;
 	asked->first_ns = asked->is_bound ? asked->last_ns : 0;
-	if (asked->is_bound)
-		__sync_fetch_and_add(&slow_counts.together, 1);
+	together = asked->together + asked->is_bound;
+	asked->together = 0;
+	tgid = tgid_here();
+	if (!is_own(tgid)) {
+		__sync_fetch_and_add(&slow_counts.foreign, 1);
+		return 0;
+	}
+	if (together)
+		__sync_fetch_and_add(&slow_counts.together, together);
 	total_ns = end_ns - start_ns;
 	if ((s64)total_ns < 0)
 		return 0;
@@ -185,7 +199,7 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (is_bound)
 		__sync_fetch_and_add(&slow_counts.lower_bounds, 1);
 	if (total_ns >= slow_control.floor_ns)
-		tell_slow(sk, start_ns, total_ns, bytes);
+		tell_slow(sk, start_ns, total_ns, bytes, tgid);
 	return 0;
 }
 

@@ -13,6 +13,7 @@ struct asked {
 	u64 last_ns;		/* the newest bytes came then */
 	u32 come_seq;		/* bytes up to here have come */
 	u32 is_bound;		/* it may have come before first_ns */
+	u32 together;		/* bytes that came so since the last reply */
 };
 
 enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };
@@ -42,7 +43,7 @@ struct slow_control {
 /* Written by the hooks; atomic. */
 struct slow_counts {
 	u64 dropped;		/* slow requests for which the ring had no room */
-	u64 foreign;		/* slow, but a process that is none of the service's replied */
+	u64 foreign;		/* requests that other processes replied to; in no other count */
 	u64 untracked;		/* requests on connections for which there was no memory */
 	u64 together;		/* bytes that came while a request on their connection had no reply */
 	u64 lower_bounds;	/* of the requests in totals, those that may have come before they were timed */

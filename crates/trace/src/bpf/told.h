@@ -16,6 +16,7 @@ struct told {
 	u64 from_ns;
 	u64 to_ns;
 	u64 woken_ns;		/* off: until then it slept. Interrupts: time in them */
+	u64 here_ns;		/* off: from then on it waited for this CPU, and before for another one */
 	u32 what;		/* run: RUN_IS_; off: enum off_kind; interrupt: vector */
 	s32 call;		/* off: system call, -1: none (page fault). HARD_IRQ: its number */
 	s32 kernel_stack;	/* -1: none */

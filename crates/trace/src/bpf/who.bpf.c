@@ -134,15 +134,29 @@ int BPF_PROG(who_switch, bool preempt, struct task_struct *prev, struct task_str
 	return 0;
 }
 
-/* A task that is never switched away from is known only because it is seen there. */
+/* A task that is never switched away from is known only because it is seen there. Another one than the last switch
+ * said: the kernel left a switch out, which the next one would show only when this one has ended. Whoever runs there
+ * once the look is over did not need to be there before. */
 SEC("perf_event")
 int who_sample(void *ctx)
 {
+	u64 now_ns, from_ns, started_ns = who_control.started_ns;
 	struct who_cpu *cpu = watched_cpu();
+	u32 tid;
 
-	if (!cpu || cpu->is_known)
+	if (!cpu || who_control.ended_ns)
 		return 0;
-	cpu->tid = tid_here();
+	tid = tid_here();
+	if (cpu->is_known && cpu->tid == tid)
+		return 0;
+	if (cpu->is_known) {
+		now_ns = bpf_ktime_get_ns();
+		from_ns = cpu->in_ns > started_ns ? cpu->in_ns : started_ns;
+		if (started_ns && now_ns > from_ns)
+			cpu->unseen_ns += now_ns - from_ns;
+		cpu->in_ns = now_ns;
+	}
+	cpu->tid = tid;
 	cpu->is_known = 1;
 	return 0;
 }

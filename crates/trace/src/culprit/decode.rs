@@ -64,6 +64,7 @@ impl Seen {
             kind,
             from_ns: u64_at(bytes, told::FROM_NS),
             woken_ns: u64_at(bytes, told::WOKEN_NS),
+            here_ns: u64_at(bytes, told::HERE_NS),
             to_ns: u64_at(bytes, told::TO_NS),
             is_idle: u32_at(bytes, told::IS_IDLE) != 0,
             call: u32::try_from(u32_at(bytes, told::CALL) as i32).ok(),
@@ -105,7 +106,7 @@ mod tests {
     /// `struct told` field by field, in the order of `bpf/culprit.h`.
     fn told(kind: u32, what: u32, call: i32) -> Vec<u8> {
         let mut bytes: Vec<u8> = [kind, 3, 77, 70].iter().flat_map(|w| w.to_ne_bytes()).collect();
-        bytes.extend([1_000_u64, 9_000, 4_000].iter().flat_map(|w| w.to_ne_bytes()));
+        bytes.extend([1_000_u64, 9_000, 4_000, 6_000].iter().flat_map(|w| w.to_ne_bytes()));
         let words = [what, call as u32, 5, u32::MAX, 78, 70, 0, 0o100_644];
         bytes.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
         bytes.extend(11_u64.to_ne_bytes());
@@ -130,6 +131,7 @@ mod tests {
         assert_eq!((&*run.comm, &*run.group), ("locker", "data.bin"));
         let off = &seen.offs[0];
         assert_eq!((off.kind, off.woken_ns, off.call), (OffKind::Asleep, 4_000, Some(202)));
+        assert_eq!((off.from_ns, off.here_ns, off.to_ns), (1_000, 6_000, 9_000));
         assert_eq!((off.kernel_stack, off.user_stack), (5, -1));
         let (waker, file) = (off.waker.as_ref().unwrap(), off.file.as_ref().unwrap());
         assert_eq!((waker.tid, waker.tgid, &*waker.comm, waker.is_irq), (78, 70, "locker", false));

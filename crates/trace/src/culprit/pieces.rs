@@ -148,8 +148,14 @@ impl<'a> Index<'a> {
             });
         }
         let (from_ns, to_ns) = (off.woken_ns.max(from_ns), off.to_ns.min(to_ns));
-        let mut at_ns = from_ns;
-        for run in within(self.runs.get(&off.cpu), from_ns, to_ns) {
+        // It waited for another CPU first, and who had that is not known.
+        let mut at_ns = off.here_ns.max(from_ns).min(to_ns);
+        let ns = at_ns.saturating_sub(from_ns);
+        if ns > 0 {
+            let suspect = Suspect::Unseen;
+            pieces.push(Piece { suspect, ns, is_runq: true, tid: None, off: None });
+        }
+        for run in within(self.runs.get(&off.cpu), at_ns, to_ns) {
             self.waited(off.cpu, (at_ns, run.from_ns.min(to_ns)), None, pieces);
             let during = (run.from_ns.max(at_ns), run.to_ns.min(to_ns));
             self.waited(off.cpu, during, Some(run), pieces);

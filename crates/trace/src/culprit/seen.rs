@@ -77,6 +77,8 @@ pub struct Off {
     pub from_ns: u64,
     /// It became runnable; `from_ns` if it was preempted.
     pub woken_ns: u64,
+    /// From then on it waited for `cpu`, and before for another one; `woken_ns` if there was no other.
+    pub here_ns: u64,
     /// Switch to it.
     pub to_ns: u64,
     /// Asleep in `epoll_wait` or its like: it had nothing to do.

@@ -246,6 +246,7 @@ mod tests {
             kind: OffKind::Asleep,
             from_ns: 0,
             woken_ns: 1,
+            here_ns: 1,
             to_ns: 1,
             is_idle: false,
             call: call.and_then(|call| u32::try_from(call).ok()),

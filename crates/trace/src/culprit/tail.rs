@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::join::{Block, Group};
 
 /// Functions listed.
-const FUNCTIONS: usize = 64;
+pub const FUNCTIONS: usize = 64;
 
 /// Requests of the tail in a piece of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

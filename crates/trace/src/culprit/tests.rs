@@ -16,6 +16,7 @@ use crate::reconstruct::record::Record;
 use crate::reconstruct::record::tests::record;
 use crate::reconstruct::stages::{COUNT, STAGES};
 
+mod cpus;
 mod rules;
 
 const WORKER: u32 = 11;
@@ -63,6 +64,7 @@ fn off(kind: OffKind, from_ns: u64, asleep_ns: u64, waits_ns: u64) -> Off {
         kind,
         from_ns,
         woken_ns: from_ns + asleep_ns,
+        here_ns: from_ns + asleep_ns,
         to_ns: from_ns + asleep_ns + waits_ns,
         is_idle: false,
         call: Some(0),
@@ -75,6 +77,10 @@ fn off(kind: OffKind, from_ns: u64, asleep_ns: u64, waits_ns: u64) -> Off {
 
 fn preempted(from_ns: u64, ns: u64) -> Off {
     off(OffKind::Preempted, from_ns, 0, ns)
+}
+
+fn irq(vector: u32, from_ns: u64, length_ns: u64, ns: u64) -> Irq {
+    Irq { cpu: 0, tid: WORKER, vector, number: 4, from_ns, to_ns: from_ns + length_ns, ns }
 }
 
 fn stack(names: &[&str]) -> Vec<Arc<str>> {
@@ -248,15 +254,7 @@ fn a_stranger_does_not_let_a_futex_go() {
 fn interrupts_are_named_by_vector_on_the_cpu_and_while_waiting_for_it() {
     let slow = |at_ns, seen: &mut Seen| {
         // On the CPU for 1 ms, half of it in NET_RX; then 2 ms behind a task that is struck for 1.
-        let irq = Irq {
-            cpu: 0,
-            tid: WORKER,
-            vector: 3,
-            number: 0,
-            from_ns: at_ns,
-            to_ns: at_ns + MS,
-            ns: MS / 2,
-        };
+        let irq = irq(3, at_ns, MS, MS / 2);
         let (from_ns, to_ns) = (at_ns + 1500 * US, at_ns + 2500 * US);
         seen.irqs.push(irq);
         seen.irqs.push(Irq { tid: 900, from_ns, to_ns, ns: MS, ..irq });
@@ -311,18 +309,10 @@ fn parts_add_to_the_total() {
         if kind == OffKind::Preempted {
             it.woken_ns = it.from_ns;
         }
+        it.here_ns = it.woken_ns + below(it.to_ns - it.woken_ns + 1);
         seen.runs.push(run("xz", "", it.woken_ns, below(it.to_ns - it.woken_ns + 1)));
         let length_ns = 1 + below(90 * US);
-        let irq = Irq {
-            cpu: 0,
-            tid: WORKER,
-            vector: below(11) as u32,
-            number: 4,
-            from_ns: at_ns,
-            to_ns: at_ns + length_ns,
-            ns: below(length_ns),
-        };
-        seen.irqs.push(irq);
+        seen.irqs.push(irq(below(11) as u32, at_ns, length_ns, below(length_ns)));
         at_ns = it.to_ns;
         seen.offs.push(it);
     }

@@ -29,15 +29,18 @@ use crate::reconstruct::parts::Hook;
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
 
 /// Programs, where they sit, and what is lost without them; empty: nothing works without.
-const HOOKS: [(&str, &str, &str); 7] = [
+const HOOKS: [(&str, &str, &str); 8] = [
     ("culprit_switch", "sched_switch", ""),
     ("culprit_waking", "sched_waking", ""),
+    ("culprit_migrate", "sched_migrate_task", MIGRATE),
     ("culprit_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
     ("culprit_softirq", "softirq_entry", SOFTIRQ),
     ("culprit_softirq_end", "softirq_exit", SOFTIRQ),
     ("culprit_irq", "irq_handler_entry", HARDIRQ),
     ("culprit_irq_end", "irq_handler_exit", HARDIRQ),
 ];
+const MIGRATE: &str =
+    "a thread that is moved while it waits for a CPU is taken to have waited for the last one";
 const SOFTIRQ: &str = "soft-IRQ time counts for the task it strikes";
 const HARDIRQ: &str = "time in interrupts counts for the task they strike";
 

@@ -26,6 +26,12 @@ pub struct Changes {
 /// The changes from `q` on; smaller ones than the share `least` of the first side's total, which is the last part, do
 /// not count. `None`: a trace has no request.
 pub fn of(pairs: &[Two], q: f64, least: f64, seed: u64) -> Option<Changes> {
+    of_open(pairs, q, least, &[], seed)
+}
+
+/// The same where a part's change is known to `open_ns` only, by part, ns; of further parts it is known. So much of a
+/// change does not count, and its interval is so much wider on both sides.
+pub fn of_open(pairs: &[Two], q: f64, least: f64, open_ns: &[f64], seed: u64) -> Option<Changes> {
     let sides: Vec<[Side; 2]> = pairs
         .iter()
         .map(|[first, second]| Some([Side::new(first, q)?, Side::new(second, q)?]))
@@ -35,19 +41,21 @@ pub fn of(pairs: &[Two], q: f64, least: f64, seed: u64) -> Option<Changes> {
     let n = means.len() as f64;
     let mean =
         |side: usize, k: usize| means.iter().map(|pair| pair[side].parts_ns[k]).sum::<f64>() / n;
-    let least_ns = least * mean(0, width - 1);
+    let open = |k: usize| open_ns.get(k).copied().unwrap_or(0.0);
+    let least_ns: Vec<f64> = (0..width).map(|k| least * mean(0, width - 1) + open(k)).collect();
     let changes = if let [[first, second]] = &sides[..] {
-        resample::of_two(first, second, least_ns, seed)
+        resample::of_two(first, second, &least_ns, seed)
     } else {
         let less = |[first, second]: &[Means; 2]| -> Vec<f64> {
             first.parts_ns.iter().zip(&second.parts_ns).map(|(a, b)| b - a).collect()
         };
-        resample::of_pairs(&means.iter().map(less).collect::<Vec<_>>(), least_ns)
+        resample::of_pairs(&means.iter().map(less).collect::<Vec<_>>(), &least_ns)
     };
+    let wider = |k, change: Change| Change { half_ns: change.half_ns + open(k), ..change };
     let values = |k| [mean(0, k), mean(1, k)];
     let requests = |side: usize| means.iter().map(|pair| pair[side].requests).sum::<f64>().round();
     Some(Changes {
-        parts: changes.into_iter().enumerate().map(|(k, change)| (values(k), change)).collect(),
+        parts: changes.into_iter().enumerate().map(|(k, it)| (values(k), wider(k, it))).collect(),
         requests: [0, 1].map(|side| requests(side) as u64),
     })
 }

@@ -35,8 +35,8 @@ pub struct Change {
     pub p: f64,
 }
 
-/// The differences of two traces by their blocks; `least_ns`: smaller ones do not count.
-pub fn of_two(first: &Side, second: &Side, least_ns: f64, seed: u64) -> Vec<Change> {
+/// The differences of two traces by their blocks; `least_ns`, by part: smaller ones do not count.
+pub fn of_two(first: &Side, second: &Side, least_ns: &[f64], seed: u64) -> Vec<Change> {
     let mut rng = rng::stream(seed, "trace diff", 0);
     let sides = [first, second].map(|side| (side.means().parts_ns, strays(side, &mut rng)));
     let blocks = [first.blocks(), second.blocks()].map(|n| n as f64);
@@ -50,7 +50,7 @@ pub fn of_two(first: &Side, second: &Side, least_ns: f64, seed: u64) -> Vec<Chan
             });
             let error = variances.iter().sum::<f64>().sqrt();
             if error <= ROUNDING * (before[k].abs() + after[k].abs()) {
-                let p = if ns.abs() > least_ns { 0.0 } else { 1.0 };
+                let p = if ns.abs() > least_ns[k] { 0.0 } else { 1.0 };
                 return Change { ns, half_ns: 0.0, p };
             }
             let mut apart: Vec<f64> =
@@ -60,7 +60,7 @@ pub fn of_two(first: &Side, second: &Side, least_ns: f64, seed: u64) -> Vec<Chan
             let t =
                 StudentsT::new(0.0, 1.0, freedom(variances, blocks)).expect("a positive number");
             let half_ns = (t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)) * error).max(apart[at]);
-            let beyond = t.cdf(-((ns.abs() - least_ns) / error).max(0.0));
+            let beyond = t.cdf(-((ns.abs() - least_ns[k]) / error).max(0.0));
             Change { ns, half_ns, p: (2.0 * beyond).min(1.0) }
         })
         .collect()
@@ -94,7 +94,7 @@ fn weights(n: usize, rng: &mut Rng) -> Vec<f64> {
 }
 
 /// The differences of pairs, each by part, ns; two pairs or more.
-pub fn of_pairs(differences: &[Vec<f64>], least_ns: f64) -> Vec<Change> {
+pub fn of_pairs(differences: &[Vec<f64>], least_ns: &[f64]) -> Vec<Change> {
     let n = differences.len() as f64;
     let freedom = differences.len() - 1;
     let t = StudentsT::new(0.0, 1.0, freedom as f64).expect("two pairs or more");
@@ -107,7 +107,7 @@ pub fn of_pairs(differences: &[Vec<f64>], least_ns: f64) -> Vec<Change> {
                 return Change { ns: mean, half_ns: 0.0, p: 1.0 };
             }
             let half_ns = t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)) * error;
-            let beyond = t.cdf(-((mean.abs() - least_ns) / error).max(0.0));
+            let beyond = t.cdf(-((mean.abs() - least_ns[k]) / error).max(0.0));
             Change { ns: mean, half_ns, p: (2.0 * beyond).min(1.0) }
         })
         .collect()
@@ -143,13 +143,13 @@ mod tests {
     fn an_interval_is_as_wide_as_the_blocks_scatter() {
         let values: Vec<f64> = (0..20).map(|i| f64::from(i * 7 % 20)).collect();
         let more: Vec<f64> = values.iter().map(|value| value + 20.0).collect();
-        let change = of_two(&side(&values), &side(&more), 0.0, 1)[0];
+        let change = of_two(&side(&values), &side(&more), &[0.0], 1)[0];
         let error = (2.0_f64 * 35.0 / 20.0).sqrt(); // the variance of 0 to 19 is 35
         assert!((change.ns - 20.0).abs() < 1e-9);
         let ratio = change.half_ns / error;
         assert!((1.9..2.2).contains(&ratio), "{ratio}");
         assert!(change.p < 1e-3, "{}", change.p);
-        let within = of_two(&side(&values), &side(&more), 19.0, 1)[0];
+        let within = of_two(&side(&values), &side(&more), &[19.0], 1)[0];
         assert!(within.p > 0.3, "{}", within.p);
     }
 
@@ -157,10 +157,10 @@ mod tests {
     fn one_event_is_no_difference_and_ten_are() {
         let mut values = [0.0; 20];
         values[3] = 100.0;
-        let change = of_two(&side(&[0.0; 20]), &side(&values), 0.0, 1)[0];
+        let change = of_two(&side(&[0.0; 20]), &side(&values), &[0.0], 1)[0];
         assert!(change.half_ns > change.ns && change.p > 0.2, "{change:?}");
         (0..20).step_by(2).for_each(|k| values[k] = 90.0 + k as f64);
-        let change = of_two(&side(&[0.0; 20]), &side(&values), 0.0, 1)[0];
+        let change = of_two(&side(&[0.0; 20]), &side(&values), &[0.0], 1)[0];
         assert!(change.half_ns < change.ns && change.p < 1e-3, "{change:?}");
     }
 
@@ -176,19 +176,19 @@ mod tests {
         let mut blocks = vec![usual.clone(); 20];
         let before = Side::new(&blocks, 0.99).unwrap();
         blocks[3].push(row(5000, 60.0));
-        let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), 0.0, 1)[0];
+        let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), &[0.0], 1)[0];
         assert!(change.ns > 4000.0 && change.p > 0.02, "{change:?}");
         assert!(change.half_ns > 0.99 * change.ns, "{change:?}");
         for block in &mut blocks {
             block.push(row(5000, 3.0));
         }
-        let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), 0.0, 1)[0];
+        let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), &[0.0], 1)[0];
         assert!(change.ns > 4000.0 && change.p < 1e-3, "{change:?}");
     }
 
     #[test]
     fn pairs_are_draws() {
-        let change = of_pairs(&[vec![1.0], vec![2.0], vec![3.0], vec![4.0], vec![5.0]], 0.0)[0];
+        let change = of_pairs(&[vec![1.0], vec![2.0], vec![3.0], vec![4.0], vec![5.0]], &[0.0])[0];
         assert!((change.ns - 3.0).abs() < 1e-9);
         assert!((change.half_ns - 2.776 * 0.5_f64.sqrt()).abs() < 1e-3, "{change:?}");
         assert!((change.p - 0.0132).abs() < 1e-3, "{change:?}");

@@ -168,20 +168,21 @@ pub mod told {
     pub const FROM_NS: usize = 16;
     pub const TO_NS: usize = 24;
     pub const WOKEN_NS: usize = 32;
-    pub const WHAT: usize = 40;
-    pub const CALL: usize = 44;
-    pub const KERNEL_STACK: usize = 48;
-    pub const USER_STACK: usize = 52;
-    pub const WAKER_TID: usize = 56;
-    pub const WAKER_TGID: usize = 60;
-    pub const WAKER_IS_IRQ: usize = 64;
-    pub const MODE: usize = 68;
-    pub const ARGUMENT: usize = 72;
-    pub const DEVICE: usize = 80;
-    pub const IS_IDLE: usize = 84;
-    pub const COMM: usize = 88;
-    pub const NAME: usize = 104;
-    pub const SIZE: usize = 144;
+    pub const HERE_NS: usize = 40;
+    pub const WHAT: usize = 48;
+    pub const CALL: usize = 52;
+    pub const KERNEL_STACK: usize = 56;
+    pub const USER_STACK: usize = 60;
+    pub const WAKER_TID: usize = 64;
+    pub const WAKER_TGID: usize = 68;
+    pub const WAKER_IS_IRQ: usize = 72;
+    pub const MODE: usize = 76;
+    pub const ARGUMENT: usize = 80;
+    pub const DEVICE: usize = 88;
+    pub const IS_IDLE: usize = 92;
+    pub const COMM: usize = 96;
+    pub const NAME: usize = 112;
+    pub const SIZE: usize = 152;
 }
 
 /// `struct culprit_control`.

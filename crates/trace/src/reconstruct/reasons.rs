@@ -75,7 +75,12 @@ pub const REASONS: [Reason; 26] = [
     reason("sum_mismatch", Defect, "stages do not add to the total"),
     reason("worst_dropped", Fact, "candidates for the worst list that found the ring full"),
     reason("record_dropped", Dropped, "records that found the ring full"),
-    reason("table_full", Fact, "threads of the service beyond the table of 1023"),
+    reason(
+        "table_full",
+        Fact,
+        "threads without a slot: beyond 1023 of a trace, ended ones too, or beyond 4 with ids that \
+         agree in the low 16 bits",
+    ),
     reason("open_unsplit", Note, "thread served others in between: open stays in application"),
     reason(
         "io_uring",
@@ -88,6 +93,22 @@ pub const REASONS: [Reason; 26] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The table has two limits, and a reader must know which of them it was.
+    #[test]
+    fn the_limits_of_the_table_of_threads_are_those_of_the_kernel_side() {
+        let number = |text: &str, name: &str| -> u64 {
+            let line = text.lines().find(|line| line.starts_with(&format!("#define {name} ")));
+            line.unwrap().split_whitespace().nth(2).unwrap().parse().unwrap()
+        };
+        let slots = number(include_str!("../bpf/shapes.h"), "MAX_THREADS") - 1;
+        let ways = number(include_str!("../bpf/slots.h"), "WAYS");
+        assert_eq!(number(include_str!("../bpf/slots.h"), "TIDS"), 1 << 16);
+        let reason = REASONS.iter().find(|reason| reason.name == "table_full").unwrap();
+        let limits =
+            format!("beyond {slots} of a trace, ended ones too, or beyond {ways} with ids");
+        assert!(reason.about.contains(&limits), "{}", reason.about);
+    }
 
     #[test]
     fn the_kernel_side_has_the_same_reasons_in_the_same_order() {

@@ -5,8 +5,10 @@
 mod world;
 
 mod bins;
+mod culprit;
 mod every;
 mod few;
 mod ring;
 mod slots;
 mod wait;
+mod who;

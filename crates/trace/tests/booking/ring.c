@@ -7,27 +7,28 @@
  *   come N   bytes reach the connection
  *   take N   the service reads them
  *   send N   it sends, in a call
+ *   other N  a process of another service sends, on a port of the same number
  *   fin 0    the client has sent all
  *
  * Standard output: a line `request` for each (start and total, us), and one line `counts` (together, lower_bounds,
- * requests in the totals).
+ * requests in the totals, foreign).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "slow.bpf.c"
 
-enum { PID = 1000 };
+enum { PID = 1000, OTHER = 2000 };
 
 const volatile struct slow_settings slow_settings = { 0 };
 
 static struct { struct sock sk; struct tcp_sock tp; } one;	/* the hooks are given the address of its first field */
 static struct asked asked_here;
 static struct slow slow_here;
-static unsigned long long now_us;
+static unsigned long long now_us, here = PID;
 
 u64 bpf_ktime_get_ns(void) { return now_us * 1000; }
-u64 bpf_get_current_pid_tgid(void) { return (u64)PID << 32 | PID; }
+u64 bpf_get_current_pid_tgid(void) { return here << 32 | here; }
 u64 bpf_get_socket_cookie(const void *sk) { return 1; }
 struct task_struct *bpf_get_current_task_btf(void) { return 0; }
 long bpf_get_current_comm(void *to, u32 bytes) { return -1; }
@@ -58,7 +59,8 @@ static int event(const char *verb, u32 bytes)
 		slow_ready(&one.sk);
 	} else if (!strcmp(verb, "take")) {
 		one.tp.copied_seq += bytes;
-	} else if (!strcmp(verb, "send")) {
+	} else if (!strcmp(verb, "send") || !strcmp(verb, "other")) {
+		here = *verb == 's' ? PID : OTHER;
 		one.tp.tcp_clock_cache = now_us * 1000;
 		slow_sent(&one.sk, bytes);
 	} else if (!strcmp(verb, "fin")) {
@@ -92,6 +94,7 @@ int main(void)
 	}
 	for (u32 bin = 0; bin < TOTAL_BINS; bin++)
 		requests += slow_counts.totals[bin];
-	printf("counts %llu %llu %llu\n", slow_counts.together, slow_counts.lower_bounds, requests);
+	printf("counts %llu %llu %llu %llu\n", slow_counts.together, slow_counts.lower_bounds, requests,
+	       slow_counts.foreign);
 	return 0;
 }

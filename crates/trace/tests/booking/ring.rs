@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 
 use crate::world::{answer, compiled};
 
-/// Requests (start, total, µs), and how many are lower bounds and came together.
-#[derive(Debug, PartialEq)]
+/// Requests (start, total, µs), how many are lower bounds and came together, and those of others.
+#[derive(Debug, Default, PartialEq)]
 struct Counted {
     requests: Vec<[u64; 2]>,
     lower_bounds: u64,
     together: u64,
+    foreign: u64,
 }
 
 /// What the script, events apart by `;`, leads to.
@@ -18,7 +19,7 @@ fn counted(script: &str) -> Counted {
     static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| compiled("booking-ring", "ring.c", &[]));
     let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
-    let mut result = Counted { requests: Vec::new(), lower_bounds: 0, together: 0 };
+    let mut result = Counted::default();
     for line in text.lines() {
         let (word, rest) = line.split_once(' ').unwrap();
         let numbers: Vec<u64> = rest.split(' ').map(|word| word.parse().unwrap()).collect();
@@ -26,6 +27,7 @@ fn counted(script: &str) -> Counted {
             result.requests.push([numbers[0], numbers[1]]);
         } else {
             (result.together, result.lower_bounds) = (numbers[0], numbers[1]);
+            result.foreign = numbers[3];
             assert_eq!(numbers[2], result.requests.len() as u64, "all are in the totals");
         }
     }
@@ -43,7 +45,7 @@ fn a_request_lasts_from_its_first_bytes_to_the_first_of_its_reply() {
         "100 come 80; 110 take 80; 120 fin 0; 130 take 1; 140 send 10; 500 send 10",
     ] {
         let result = counted(script);
-        let wanted = Counted { requests: vec![[100, 40]], lower_bounds: 0, together: 0 };
+        let wanted = Counted { requests: vec![[100, 40]], ..Counted::default() };
         assert_eq!(result, wanted, "{script}");
     }
 }
@@ -54,8 +56,8 @@ fn idle_time_after_bytes_that_get_no_reply_is_in_no_request() {
     let minute = 60_000_000;
     let first = "100 come 80; 110 take 80; 140 send 10; 200 come 9; 201 take 9;";
     let result = counted(&format!("{first} {minute} come 80; 60000010 take 80; 60001000 send 10"));
-    let wanted =
-        Counted { requests: vec![[100, 40], [minute, 1_000]], lower_bounds: 1, together: 1 };
+    let requests = vec![[100, 40], [minute, 1_000]];
+    let wanted = Counted { requests, lower_bounds: 1, together: 1, foreign: 0 };
     assert_eq!(result, wanted);
     // It came before the reply had been sent, and was read afterwards.
     let first = "100 come 80; 110 take 80; 130 come 9; 140 send 10; 150 take 9;";
@@ -67,7 +69,8 @@ fn idle_time_after_bytes_that_get_no_reply_is_in_no_request() {
 #[test]
 fn a_body_in_parts_is_never_longer_than_it_was_and_counted_as_a_lower_bound() {
     let result = counted("100 come 80; 110 take 80; 150 come 80; 160 take 80; 190 send 10");
-    let wanted = Counted { requests: vec![[150, 40]], lower_bounds: 1, together: 1 };
+    let requests = vec![[150, 40]];
+    let wanted = Counted { requests, lower_bounds: 1, together: 1, foreign: 0 };
     assert_eq!(result, wanted);
     let result = counted(
         "5 come 80; 10 take 80; 20 come 80; 30 take 80; 40 send 10; 200 come 80; 210 take 80; 220 send 10",
@@ -88,7 +91,19 @@ fn requests_that_come_before_the_reply_to_others_are_lower_bounds() {
         "100 come 80; 110 take 80; 120 come 80; 130 send 10; 131 take 80; 140 send 10; \
          200 come 80; 210 take 80; 220 send 10",
     );
-    let wanted =
-        Counted { requests: vec![[120, 10], [120, 20], [200, 20]], lower_bounds: 2, together: 2 };
+    let requests = vec![[120, 10], [120, 20], [200, 20]];
+    let wanted = Counted { requests, lower_bounds: 2, together: 2, foreign: 0 };
     assert_eq!(result, wanted);
+}
+
+/// Two containers listen on a port of the same number: the hooks see the connections of both.
+#[test]
+fn requests_that_another_service_replies_to_are_in_no_number_but_their_own() {
+    let body = "100 come 80; 110 take 80; 150 come 80; 160 take 80; 190 other 10; 195 other 10;";
+    let result = counted(&format!("{body} 200 come 80; 210 take 80; 900 other 10"));
+    assert_eq!(result, Counted { foreign: 2, ..Counted::default() });
+    let own = "300 come 80; 310 take 80; 340 send 10";
+    let result = counted(&format!("{body} {own}"));
+    let wanted = Counted { requests: vec![[300, 40]], foreign: 1, ..Counted::default() };
+    assert_eq!(result, wanted, "what came to the other one is not put down to the next request");
 }

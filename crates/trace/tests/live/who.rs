@@ -19,6 +19,11 @@ use crate::support::{self, Sets, alone};
 const SPIN_NS: u64 = 2_000_000;
 const PAUSE: Duration = Duration::from_millis(20);
 const LOOK_NS: u64 = 1_500_000_000;
+/// Of a task that is never switched: too short for anything else to come there, and for two samples.
+const SHORT_LOOK_NS: u64 = 30_000_000;
+/// Spins in it after which there has been a sample: they take 16 ms, and samples are 10.3 ms apart.
+const SAMPLED: u64 = 8;
+const ATTEMPTS: usize = 5;
 
 /// CPUs this test may use.
 fn usable() -> Vec<u32> {
@@ -210,18 +215,25 @@ fn who_is_left_out_is_summed_and_not_named() {
     assert!(seen.left_out_ns + unreported_ns(&seen) >= spins * SPIN_NS, "{spins}: {seen:?}");
 }
 
-/// On a quiet CPU nothing takes its place in so short a time: only the samples tell who is there.
+/// On a quiet CPU nothing takes its place in so short a time: only the samples tell who is there. A CPU that others
+/// or the hypervisor take for most of it need not have had one.
 #[test]
 fn a_task_that_never_leaves_its_cpu_is_named() {
     let Some(_alone) = alone() else { return };
     let cpu = *usable().last().unwrap();
     let planted = Planted::on(cpu, Duration::ZERO);
-    calmly_but(Some(cpu as usize), || {
-        let (seen, spins) = look(&planted, cpu, &[], 30_000_000);
+    let mut spun = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (seen, spins) = look(&planted, cpu, &[], SHORT_LOOK_NS);
         let run_ns = planted.in_this(&seen).map_or(0, |task| task.run_ns);
         assert!(run_ns + unreported_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {run_ns}");
-        judge(run_ns > 0, || format!("not named: {seen:?}"))
-    });
+        if spins >= SAMPLED {
+            assert!(run_ns > 0, "not named: {seen:?}");
+            return;
+        }
+        spun.push(spins);
+    }
+    support::say("unknown", &format!("it never had its CPU for long enough: {spun:?} spins"));
 }
 
 /// A signal ends the look before its time, with what was seen until then.

@@ -28,15 +28,15 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
     head: list[str] = []
     slices: dict[Key, list[tuple[str, str]]] = {}  # where each histogram is, and its text
     for path in parts:
-        with _readable(str(path)):
+        with readable(str(path)):
             lines = disk.read_text(path, most=BYTES).splitlines()
         for number, line in enumerate(lines, 1):
             if line[:1] in ("#", '"', ""):
                 head += [line] if path == parts[0] else []
                 continue
             at = f"{path}:{number}"
-            with _readable(at):
-                key, text = _slice(line)
+            with readable(at):
+                key, text = slice_of(line)
             slices.setdefault(key, []).append((at, text))
     order = sorted(slices, key=lambda key: float(key[1]))
     whole = [_line(key, slices[key]) for key in order]
@@ -44,7 +44,7 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
 
 
 @contextlib.contextmanager
-def _readable(at: str) -> Iterator[None]:
+def readable(at: str) -> Iterator[None]:
     """Turn what a damaged file raises into a RunFault; a client may have written anything."""
     try:
         yield
@@ -56,7 +56,7 @@ def _readable(at: str) -> Iterator[None]:
         ) from None
 
 
-def _slice(line: str) -> tuple[Key, str]:
+def slice_of(line: str) -> tuple[Key, str]:
     """The key and the histogram of a line; ValueError if it has none."""
     tag, rest = "", line
     if line.startswith("Tag="):
@@ -73,7 +73,7 @@ def _line(key: Key, parts: Sequence[tuple[str, str]]) -> str:
     tag, start, length = key
     total = hdr.added(())
     for at, text in parts:
-        with _readable(at):
+        with readable(at):
             hdr.add(total, text)
     # The largest in ms, as the generator writes it.
     words = (start, length, f"{total.get_max_value() / 1e6:.3f}", total.encode().decode())
@@ -94,11 +94,11 @@ def merge_raw(parts: Sequence[Path], into: Path) -> None:
 
     tables, first = [], 0
     for path in parts:
-        with _readable(str(path)):
+        with readable(str(path)):
             table = disk.read_columns(path, rows=ROWS, values=ROWS)
             threads = pc.add(table["thread"], pa.scalar(first, table["thread"].type))
             tables.append(table.set_column(table.column_names.index("thread"), "thread", threads))
             first = max(first, (pc.max(threads).as_py() or 0) + 1)
-    with _readable(str(parts[0].parent)):
+    with readable(str(parts[0].parent)):
         whole = pa.concat_tables(tables).sort_by("intended_ns")
     disk.keep_whole(into, lambda file: pq.write_table(whole, file, compression="zstd"))

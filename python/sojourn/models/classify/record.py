@@ -205,7 +205,9 @@ def _carried(finding: ServiceFinding) -> Carried | None:
     if searched is not None and searched.border is not None:
         border = searched.border
         ends = border.interval_rps
-        return Carried(rps=border.estimate_rps, lo=ends.lo, hi=ends.hi)
+        # Where no load fits the estimate is the lowest that was tried, and nothing was carried.
+        rps = border.estimate_rps if ends.hi > 0 else 0.0
+        return Carried(rps=rps, lo=ends.lo, hi=ends.hi)
     if finding.max_rps is None or finding.max_rps_interval is None:
         return None
     span = finding.max_rps_interval

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sojourn.models.simulator import Result, Simulator
-from sojourn.models.whatif import machine, system
+from sojourn.models.whatif import machine, schedule, system
 from sojourn.models.whatif.asked import Combination, Question
 from sojourn.models.whatif.border import Border, search
 from sojourn.quantiles import key
@@ -60,8 +60,15 @@ def answers(
         of: the question.
         every: the combinations.
         show: is called before each one with its number, from 1.
+
+    Raises:
+        SpecFault: a level or the rate cannot be simulated; nothing has been by then.
     """
     mean, results = mean_s(simulator, of), list[Answer]()
+    schedule.requests(of.rate, of.requests)
+    for one in every:
+        if not one.is_machine:
+            system.job(of, one, of.rate, mean)
     for number, one in enumerate(every, 1):
         if show is not None:
             show(number)
@@ -74,7 +81,8 @@ def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -
 
     def run(rate: str) -> Result:
         if not one.is_machine:
-            return system.run(partial(simulator.run, "calls"), of, one, rate, quantile)
+            simulate = partial(simulator.run, "calls")
+            return system.run(simulate, of, one, rate, quantile, mean_s=mean)
         return machine.run(partial(simulator.run, "sched"), of, one, float(rate), quantile)
 
     tail = machine.tail if one.is_machine else system.tail
@@ -103,7 +111,7 @@ def _capacity(one: Combination, mean: float) -> float:
     cores = machine.count(one.cores, "--cores")
     if one.is_machine:
         return cores / mean
-    job = system.job(Question(service="fixed:1", unit="s"), one, "1")
+    job = system.job(Question(service="fixed:1", unit="s"), one, "1", mean)
     service = job["services"][0]
     most = service.get("scaling", {}).get("max", service["instances"])
     return float(most * cores / mean / job["client"]["copies"])

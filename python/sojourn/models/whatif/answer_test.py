@@ -50,13 +50,14 @@ def test_one_queue_has_the_border_of_the_formula() -> None:
 def test_the_ends_of_a_border_hold_the_formula_s_for_most_seeds(levels: dict[str, str]) -> None:
     truth = 1000 - math.log(100) / 0.02  # 77 % load, where a short run sees a few busy periods
     held = []
-    for seed in range(4):
+    for seed in range(3):
         of = Question(service="exponential:1", unit="ms", bound_ns=20 * MS, seed=seed + 1)
         (one,) = ask(of, **levels)
         assert one.border is not None
         assert 0 < one.border.hi - one.border.lo < 0.2 * truth  # nothing to capacity holds it too
         held.append(one.border.lo <= truth <= one.border.hi)
-    assert sum(held) >= 2  # where 95 % hold, fewer of 4 come once in 2,000
+    # Where 95 % hold, fewer of 3 come once in 140; where 25 % do, so many come once in 6.
+    assert sum(held) >= 2
 
 
 @pytest.mark.parametrize("levels", SIMULATORS)
@@ -97,7 +98,7 @@ def test_a_hedge_cuts_the_tail_at_little_work() -> None:
 
 
 def test_retries_keep_a_queue_full_after_a_surge_and_a_budget_does_not() -> None:
-    surge = "steps:70@30s,200@20s,70@300s"
+    surge = "steps:70@30s,200@20s,70@200s"
     calm, storm = at(surge, timeout="300ms", retries="0,3")
     (bounded,) = at(surge, timeout="300ms", retries="3", budget="10%")
     assert storm.answered < 0.4 < calm.answered
@@ -105,10 +106,34 @@ def test_retries_keep_a_queue_full_after_a_surge_and_a_budget_does_not() -> None
 
 
 def test_instances_that_start_slowly_cost_the_tail() -> None:
-    surge = "steps:50@30s,150@300s"
+    surge = "steps:50@30s,150@120s"
     fast, slow = at(surge, scale="1..4", startup="1s,60s")
     assert slow.tail_ns[1] > 3 * fast.tail_ns[1]
     assert fast.instances > 1.5
+
+
+def test_a_surge_after_the_requests_asked_for_is_simulated() -> None:
+    of = Question(service="exponential:10", unit="ms", rate="steps:10@1s,900@5s", requests=1000)
+    (one,) = ask(of, cores="1")
+    assert one.reasons == ()
+    assert one.tail_ns[1] > 30e9  # 4,510 requests at 100/s; the first 1,000 wait 9 s at most
+
+
+def test_a_service_that_scales_carries_what_its_most_instances_do() -> None:
+    (one,) = ask(scale="1..4")
+    assert one.border is not None
+    assert 320 < one.border.value < 400  # one instance does 100/s, and begins alone
+
+
+def test_a_hedge_needs_a_second_worker() -> None:
+    for levels in ({"hedge": "5ms"}, {"hedge": "5ms", "fanout": "5"}):
+        with pytest.raises(SpecFault, match="behind the first one") as caught:
+            ask(**levels)
+        assert caught.value.at == "--hedge"
+        assert "--instances 10" in caught.value.fix
+    for more in ({"instances": "10"}, {"cores": "2"}, {"scale": "1..3"}):
+        (one,) = combinations({"hedge": ["5ms"], **{name: [text] for name, text in more.items()}})
+        assert system.job(OF, one, "10", 0.01)["client"]["hedge"] == "5ms"
 
 
 def test_a_lower_speed_is_a_longer_service() -> None:

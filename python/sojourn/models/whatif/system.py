@@ -9,24 +9,34 @@ from typing import Any
 
 from sojourn.errors import SpecFault
 from sojourn.models.simulator import Job, Result
+from sojourn.models.whatif import schedule
 from sojourn.models.whatif.asked import Combination, Question
 from sojourn.models.whatif.machine import count
+from sojourn.units import parse_count
 
 NOTHING = ("", "none", "0")
 RUNS = 8
 WIDE = 0.1  # half of an interval over its value: at high load a short run has too short queues
 REQUESTS_MAX = 1_500_000  # of one run
 LONGER = 4
+INSTANCES_MAX = 10_000
+USE = 0.6  # of the workers' time, at which the scaler aims
 ANSWERED_MIN = 0.999  # a tail of those who were answered says nothing if many are not
 
 
 def run(
-    simulate: Callable[[Job], Result], of: Question, one: Combination, rate: str, key: str
+    simulate: Callable[[Job], Result],
+    of: Question,
+    one: Combination,
+    rate: str,
+    key: str,
+    *,
+    mean_s: float,
 ) -> Result:
     """The result at a rate; at a steady one, of runs that are long enough for a narrow interval.
 
-    A run begins with an empty queue. Where the interval is wide, it has few busy periods, and its
-    queues are shorter than those that last.
+    A schedule is played to its end. A run begins with an empty queue. Where the interval is wide,
+    it has few busy periods, and its queues are shorter than those that last.
 
     Args:
         simulate: runs a job.
@@ -34,10 +44,11 @@ def run(
         one: its levels.
         rate: offered load.
         key: of the quantile.
+        mean_s: service time.
     """
-    requests = of.requests
+    requests = schedule.requests(rate, of.requests)
     while True:
-        result = simulate(job(replace(of, requests=requests), one, rate))
+        result = simulate(job(replace(of, requests=requests), one, rate, mean_s))
         lo, value, hi = tail(result, key)
         is_clear = math.isinf(value) or hi - lo <= 2 * WIDE * value
         if is_clear or ":" in rate or not rate or LONGER * requests > REQUESTS_MAX:
@@ -45,37 +56,51 @@ def run(
         requests *= LONGER
 
 
-def job(of: Question, one: Combination, rate: str) -> Job:
+def job(of: Question, one: Combination, rate: str, mean_s: float) -> Job:
     """The job at a rate, which may change with time.
 
+    Args:
+        of: the question.
+        one: its levels.
+        rate: offered load.
+        mean_s: service time. Of a service that scales, a steady rate begins with the instances
+            that it ends up with; a schedule begins with the fewest.
+
     Raises:
-        SpecFault: a level cannot be read.
+        SpecFault: a level cannot be read, or a hedge has no second worker to go to.
     """
     service: dict[str, Any] = {
         "name": "service",
         "service": of.service,
         "unit": of.unit,
         "workers": count(one.cores, "--cores"),
-        "instances": count(one.instances, "--instances", 10_000),
+        "instances": count(one.instances, "--instances", INSTANCES_MAX),
     }
-    copies = count(one.fanout, "--fanout", 10_000)
+    copies = count(one.fanout, "--fanout", INSTANCES_MAX)
     if copies > 1 and service["instances"] <= copies:  # a shard for each call
         service |= {"instances": copies, "pick": "each"}
     if one.scale not in NOTHING:
         least, most = _range(one.scale)
-        start = min(max(service["instances"], least), most)
-        service |= {"instances": start, "pick": "shortest"}
-        service["scaling"] = {"min": least, "max": most, "startup": one.startup}
+        start = max(service["instances"], _wanted(rate, copies * mean_s / service["workers"]))
+        service |= {"instances": min(max(start, least), most), "pick": "shortest"}
+        service["scaling"] = {"min": least, "max": most, "startup": one.startup, "target": USE}
     if one.speed not in NOTHING:
         low, _, above = one.speed.partition("@")
         service["speed"] = {
             "low": _share(low, "--speed"),
             "up_above": _share(above or "0.8", "--speed"),
         }
+    hedge = _time(one.hedge)
+    if hedge and _is_alone(service):
+        raise SpecFault(
+            "the second copy of a call waits behind the first one at its only worker",
+            at="--hedge",
+            fix=f"let it go to another instance: --instances {max(10, 2 * copies)}",
+        )
     client = {
         "copies": copies,
         "timeout": _time(one.timeout),
-        "hedge": _time(one.hedge),
+        "hedge": hedge,
         "retries": _whole(one.retries, "--retries"),
         "backoff": one.backoff or "0",
         "retry_budget": _share(one.budget, "--budget"),
@@ -110,6 +135,21 @@ def _grows(result: Result) -> bool:
     return any(reason.startswith(("no steady", "not finished")) for reason in result["reasons"])
 
 
+def _wanted(rate: str, busy_s: float) -> int:
+    """Instances that the scaler ends up with, if a request keeps one of one worker busy so long."""
+    try:
+        wanted = parse_count(rate) * busy_s / USE
+    except ValueError:
+        return 1  # a schedule; or the simulator says what is wrong with it
+    return math.ceil(min(max(wanted, 1.0), INSTANCES_MAX))
+
+
+def _is_alone(service: dict[str, Any]) -> bool:
+    """Whether both copies of a call come to the same worker."""
+    instances = service.get("scaling", {}).get("max", service["instances"])
+    return service["workers"] == 1 and (instances == 1 or service.get("pick") == "each")
+
+
 def _time(text: str) -> str:
     return "" if text in NOTHING else text
 
@@ -132,7 +172,7 @@ def _range(text: str) -> tuple[int, int]:
     least, dots, most = text.partition("..")
     if not dots:
         raise SpecFault(f"'{text}' is no range", at="--scale", fix="write 1..8")
-    ends = count(least, "--scale", 10_000), count(most, "--scale", 10_000)
+    ends = count(least, "--scale", INSTANCES_MAX), count(most, "--scale", INSTANCES_MAX)
     if ends[0] > ends[1]:
         raise SpecFault(f"'{text}' ends before it begins", at="--scale", fix="write 1..8")
     return ends

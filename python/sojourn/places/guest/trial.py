@@ -1,8 +1,9 @@
 """Whether KVM can run guests here: only one that has booted under it proves that.
 
 A machine that is virtual itself may have a /dev/kvm that opens, makes a machine and never runs it.
-So a guest without a service is booted once on this boot of the machine; what came of it is kept
-beside the guest's kernel.
+So a guest without a service is booted once on this boot of the machine; that it has booted is kept
+beside the guest's kernel. That none has may be due to a busy moment, so it holds for this process
+only: all points of a study are of one kind.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ MEMORY_MB = 128
 MESSAGE_MAX = 90  # letters of what QEMU reported, in every report
 SOURCE = re.compile(r"^qemu\S+: (\.\./\S+ )?")  # where in QEMU's own source that was
 UP = "sojourn: up"
+_REFUSED: dict[tuple[str, ...], Verdict] = {}  # by the guests' files, the boot and QEMU
 SCRIPT = f"#!/bin/busybox sh\n/bin/busybox echo '{UP}'\n/bin/busybox poweroff -f\n"
 
 
@@ -49,7 +51,7 @@ class Verdict:
 
 
 def verdict(made: Made, at: Path, ledger: Ledger) -> Verdict:
-    """KVM if a guest has booted under it on this boot of the machine, else TCG.
+    """KVM if a guest has booted under it on this boot of the machine, else TCG for this process.
 
     Args:
         made: kernel and busybox of guests.
@@ -60,10 +62,14 @@ def verdict(made: Made, at: Path, ledger: Ledger) -> Verdict:
         there = "may not be opened" if DEVICE.exists() else "is not there"
         return Verdict(TCG, f"{DEVICE} {there}")
     asked = _asked()
-    if (stored := _stored_verdict(made, asked)) is not None:
-        return stored
+    key = (str(made.at), *asked.values())
+    if (known := _REFUSED.get(key) or _stored_verdict(made, asked)) is not None:
+        return known
     result = _tried(made, at, ledger)
-    _keep(made, asked, result)
+    if result.is_emulated:
+        _REFUSED[key] = result
+    else:
+        _keep(made, asked, result)
     return result
 
 
@@ -112,9 +118,10 @@ def _asked() -> Mapping[str, str]:
 def _stored_verdict(made: Made, asked: Mapping[str, str]) -> Verdict | None:
     try:
         table = json.loads((made.at / STORE).read_text(encoding="utf-8"))
-        return Verdict(**table["verdict"]) if table["for"] == asked else None
+        stored = Verdict(**table["verdict"]) if table["for"] == asked else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return None if stored is None or stored.is_emulated else stored  # an older lab stored both
 
 
 def _keep(made: Made, asked: Mapping[str, str], result: Verdict) -> None:

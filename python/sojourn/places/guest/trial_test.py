@@ -56,6 +56,28 @@ def test_a_device_proves_nothing_a_guest_that_booted_does(machine: Machine) -> N
     assert machine.verdict().accelerator == KVM
 
 
+def test_a_trial_that_failed_holds_for_this_process_and_no_longer(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert machine.verdict().accelerator == TCG
+    machine.console = trial.UP
+    assert machine.verdict().accelerator == TCG, "the points of a study are of one kind"
+    assert machine.trials == 1
+    assert not (machine.made.at / trial.STORE).exists()
+    monkeypatch.setattr(trial, "_REFUSED", {})  # the next process
+    assert machine.verdict().accelerator == KVM
+    assert machine.trials == 2
+
+
+def test_a_trial_that_failed_for_an_older_lab_is_tried_again(machine: Machine) -> None:
+    machine.console = trial.UP
+    stored = machine.made.at / trial.STORE
+    machine.verdict()
+    stored.write_text(stored.read_text().replace(f'"{KVM}"', f'"{TCG}"'))
+    assert machine.verdict().accelerator == KVM
+    assert machine.trials == 2
+
+
 def test_one_that_says_nothing_is_given_up(machine: Machine) -> None:
     result = machine.verdict()
     assert result.accelerator == TCG

@@ -15,7 +15,7 @@ from sojourn import analysis, spec
 from sojourn.analysis.testing import measured
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import next_point
+from sojourn.plan import Planner
 from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.questions import PLANS, answers, parts
@@ -132,7 +132,8 @@ def played(
     study = spec.load(name, profile="quick", overrides=sets, varied=varied, asks=PLANS.mistakes)
     rng = np.random.default_rng(5)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done], PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next([one.outcome for one in done]):
         if point.offered_rps is None:
             times = rng.exponential(16e9 / CAPACITY_RPS, 2_000)
             done.append(measured(point, times))

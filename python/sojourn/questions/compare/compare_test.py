@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sojourn import analysis, report
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import next_point
+from sojourn.plan import Planner, next_point
 from sojourn.plan.points import Course, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import RATE
 from sojourn.questions import PLANS, answers, parts
@@ -61,7 +61,8 @@ def outcome(point: Point, factor: float, **changes: Any) -> Outcome:
 def played(study: Study, factor: Factor, most: int = 400) -> list[Outcome]:
     """The whole study, each run with a factor of its own."""
     lot, done = random.Random(1), list[Outcome]()  # noqa: S311 - no secret
-    while (point := next_point(study, done, PLANS)) and len(done) < most:
+    planner = Planner(study, PLANS)
+    while (point := planner.next(done)) and len(done) < most:
         done.append(outcome(point, factor(lot, point.service, point.repeat)))
     return done
 
@@ -150,7 +151,8 @@ def test_a_gate_alarms_only_after_fresh_blocks() -> None:
 def test_an_invalid_run_is_made_again_and_a_block_without_one_is_left_out() -> None:
     study = asked(blocks=9)
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         is_bad = point.repeat == 2 and point.service == "b"
         verdict = Verdict.UNKNOWN if is_bad else Verdict.HOLDS
         done.append(outcome(point, 1.0 + 0.5 * point.repeat, verdict=verdict))
@@ -162,7 +164,8 @@ def test_an_invalid_run_is_made_again_and_a_block_without_one_is_left_out() -> N
 def test_a_queue_that_grows_is_endless_and_cpu_time_that_is_not_counted_is_missing() -> None:
     study = asked(blocks=12)
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         grows = Course.GROWS if point.service == "b" else Course.STEADY
         done.append(outcome(point, 1.0, course=grows, cpu_ns=None))
     compared = section(found(study, done))
@@ -231,7 +234,8 @@ def test_without_rates_the_load_is_a_share_of_the_lower_max_rps() -> None:
         [{"kind": "memcached"}, {"kind": "memcached"}], rate="", compare={"blocks": 8, "load": 0.5}
     )
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         rps = 3e4 if point.service == "a" else 2e4
         peak = {"achieved_rps": rps} if point.phase is Phase.PEAK else {}
         done.append(outcome(point, 1.0, **peak))
@@ -243,7 +247,8 @@ def test_without_rates_the_load_is_a_share_of_the_lower_max_rps() -> None:
 def test_unlike_shields_are_not_compared() -> None:
     study = asked(blocks=12)
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         shield = "none" if point.service == "b" else "priority"
         done.append(outcome(point, 2.0 if point.service == "b" else 1.0, shield=shield))
     compared = section(found(study, done))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import next_point
+from sojourn.plan import Planner, next_point
 from sojourn.plan.points import Outcome, Point
 from sojourn.questions import PLANS
 from sojourn.questions.compare import block_runs
@@ -19,7 +19,8 @@ from sojourn.stats.paired_ratio import Judgement
 
 def test_a_longer_far_tail_is_found_where_p99_is_the_same() -> None:
     study, lot, done = asked(numbers=("p99", "p99.9")), random.Random(6), list[Outcome]()  # noqa: S311
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         own = outcome(point, noise(lot))
         assert own.p999_ns is not None
         longer = 1.4 if point.service == "b" else 1.0
@@ -59,7 +60,8 @@ def test_lost_requests_end_only_the_quantiles_that_they_reach() -> None:
         return replace(own, lost=40, mean_ns=None, p999_ns=None)
 
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         done.append(run(point))
     rows = {row.number: row for row in section(found(study, done)).rows}
     assert rows["mean"].ratio == rows["p99.9"].ratio == math.inf

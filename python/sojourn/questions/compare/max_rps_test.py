@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sojourn.plan import next_point
+from sojourn.plan import Planner
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.questions import PLANS
 from sojourn.questions.compare import block_runs
@@ -20,7 +20,8 @@ def test_max_rps_has_a_closed_loop_of_its_own_in_every_block(
 ) -> None:
     study = asked(gate=True, numbers=numbers)
     lot, done = random.Random(4), list[Outcome]()  # noqa: S311 - no secret
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         factor = noise(lot) * (slower if point.service == "b" else 1)
         rps = {} if point.offered_rps else {"achieved_rps": 50_000 / factor}
         done.append(outcome(point, 1.0, **rps))
@@ -45,7 +46,8 @@ def test_a_block_without_its_closed_loop_does_not_count() -> None:
     study = asked(numbers=("cpu", "max_rps"), blocks=9)
     lot = random.Random(5)  # noqa: S311 - no secret
     done: list[Outcome] = []
-    while point := next_point(study, done, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(done):
         is_bad = point.phase is block_runs.FULL and point.repeat == 2
         verdict = Verdict.UNKNOWN if is_bad else Verdict.HOLDS
         done.append(outcome(point, noise(lot, 0.3), verdict=verdict))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sojourn import units
 from sojourn.findings import answer
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.state import Settle
 from sojourn.report import plot, show
 from sojourn.report.section import Bar, Number, Shown
@@ -128,7 +128,7 @@ def _is_worth(more: Border, less: Border) -> bool:
 
 def _number(border: Border) -> str:
     lo, hi = border.interval_rps.lo, border.interval_rps.hi
-    if lo > 0 and math.isfinite(hi):
+    if is_closed(border):
         inside = f"{show.round_count(lo)}–{show.round_count(hi)}"
         return f"{show.round_count(border.estimate_rps)} ({inside})"
     return show.border(border)
@@ -141,7 +141,8 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
         yield "max load within QoS", f"{search.verdict}: {why}"
         return
     border = search.border
-    shares = f", {show.shares(border.fraction)} of max RPS" if _is_closed(border) else ""
+    has_shares = border.fraction is not None and is_closed(border)
+    shares = f", {show.shares(border.fraction)} of max RPS" if has_shares else ""
     yield "max load within QoS", f"{_in_full(border)}{shares}"
     runs = f"{border.runs} runs on {border.starts} starts, {border.measured_s:.0f} s of load"
     yield "the search", f"{runs}, {units.show_s(search.wall_s)} in all"
@@ -153,11 +154,6 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
         yield "shield of the server's CPUs", search.shield
     if search.stall_s is not None:
         yield "not excluded", f"stalls rarer than one in {units.show_s(search.stall_s)}"
-
-
-def _is_closed(border: Border) -> bool:
-    ends = border.fraction
-    return ends is not None and ends.lo > 0 and math.isfinite(ends.hi)
 
 
 def _in_full(border: Border) -> str:

@@ -13,7 +13,7 @@ from statistics import median
 
 from sojourn.analysis import rerun
 from sojourn.findings.findings import Qos
-from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan.axis import Axis, Target
@@ -134,19 +134,14 @@ def _undisturbed(
     if posterior is None:
         return None
     alone = _border(posterior, stored, axis)
-    if _is_open(alone):
+    if not is_closed(alone):
         return None
     if alone.interval_rps.lo > border.interval_rps.hi:
         return alone  # also where the machine lets no load fit
-    if _is_open(border):
+    if not is_closed(border):
         return None  # open ends cannot be compared
     apart = alone.estimate_rps / border.estimate_rps
     return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
-
-
-def _is_open(border: Border) -> bool:
-    """Whether nothing was seen to hold, or to fail."""
-    return border.interval_rps.lo == 0 or border.interval_rps.hi == math.inf
 
 
 def _scheduled(

@@ -280,7 +280,7 @@ def test_the_undisturbed_answer_is_reported_where_it_differs_by_a_twentieth(
     def undisturbed(
         ratio: float, lo: float = 900.0, experienced: tuple[float, float] = (900, 1_100)
     ) -> Border | None:
-        alone = replace(border(lo, 1_100), estimate_rps=ratio * 1_000)
+        alone = replace(border(lo, max(1_100, ratio * 1_000)), estimate_rps=ratio * 1_000)
         monkeypatch.setattr(worst, "_border", lambda *_: alone)
         return worst._undisturbed(marked, border(*experienced), state.axis, state.target)  # type: ignore[arg-type]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +90,13 @@ class World:
         return replace(ideal, over_bound=over, clusters=(1,) * over, verdict=verdict)
 
 
+@cache
+def usual() -> list[Outcome]:
+    """The whole study under `sums`, which takes seconds; not to be changed."""
+    with TemporaryDirectory() as folder:
+        return play(read(Path(folder)), World(sums), PLANS)
+
+
 def matrix_state(study: Study, played: list[Outcome]) -> State:
     targets: dict[str, Target] = {}
     for label in asks.of(study).loads:
@@ -158,7 +167,7 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
     played = play(study, World(sums, lost=0.3), PLANS)
     points = [o.point for o in played if o.point.phase is PHASE]
     assert len({point.key for point in points}) == len(points)
-    blocks = [one.block for one in matrix_state(study, play(study, World(sums), PLANS)).measured]
+    blocks = [one.block for one in matrix_state(study, usual()).measured]
     by_block = [blocks.count(block) for block in range(max(blocks) + 1)]
     assert max(by_block) <= plan.LIFE
     assert len(by_block) >= len(blocks) / plan.LIFE
@@ -166,7 +175,7 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
 
 def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> None:
     study = read(tmp_path)
-    so_far = matrix_state(study, play(study, World(sums), PLANS))
+    so_far = matrix_state(study, usual())
     audited = plan.audited(study, so_far)
     assert len(audited) == math.ceil(GRID / 10)
     assert all(so_far.runs[pair] for pair in audited)
@@ -178,7 +187,7 @@ def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> No
 
 def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path) -> None:
     study = read(tmp_path)
-    so_far = matrix_state(study, play(study, World(sums), PLANS))
+    so_far = matrix_state(study, usual())
     sure = np.minimum(*(so_far.chances[label] for label in so_far.labels)) > 0.999
     pair = next(p for p in plan.pairs_of(sure) if so_far.runs[p] == 1)
     loads = [asks.of(study).loads[label] for label in so_far.labels]

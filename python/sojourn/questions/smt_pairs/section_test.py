@@ -8,7 +8,7 @@ import pytest
 
 from sojourn import analysis, report, spec
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import Outcome, Verdict, next_point
+from sojourn.plan import Outcome, Planner, Verdict
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.smt_pairs.judge import SmtPairsFound, pair_of
 from sojourn.report import figures, page
@@ -51,7 +51,8 @@ def played(paces: dict[str, tuple[float, float]]) -> StudyData:
     study = study.model_copy(update={"factors": {"neighbour": levels}})
     outcomes: list[Outcome] = []
     measured: list[Measured] = []
-    while point := next_point(study, outcomes, PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next(outcomes):
         outcome = Outcome(
             point=point,
             verdict=Verdict.HOLDS,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import cast
 
 import altair as alt
+from altair.utils import schemapi
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report.draw.palette import role
@@ -89,11 +91,21 @@ class Sheet:
         return alt.Chart(self.data(name, rows))
 
 
+def unchecked() -> AbstractContextManager[None]:
+    """Until the end of the block altair checks no mark, axis or scale as it is made.
+
+    The checks take most of the time of drawing. `questions/opening_words_test.py` draws every kind
+    of figure with them, because only they see a property that Vega-Lite does not have.
+    """
+    block: AbstractContextManager[None] = schemapi.debug_mode(arg=False)
+    return block
+
+
 def finish(chart: alt.TopLevelMixin, sheet: Sheet, *, title: str) -> Spec:
     """The chart as a specification with its rows and the house style.
 
     It is not checked against Vega-Lite's schema, which would take half of the time of a large
-    study's report: tests draw every kind of figure.
+    study's report: see `unchecked`.
     """
     spec = cast("Spec", chart.to_dict(validate=False))
     # Altair fills in a default view size that would defeat `width: container`; small multiples

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import altair as alt
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.report import show
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame
@@ -38,7 +36,7 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
                 "label": f"{service.service} {show.border(border)}",
                 "shown": f"{show.border(border)} requests/s ({show.within(border)})",
                 "place": place,
-                "is_open": not math.isfinite(border.fraction.hi) or border.interval_rps.lo <= 0,
+                "is_open": not is_closed(border),
             }
         )
     if not rows:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import parts
-from sojourn.report.draw.figure import Figure, Kind
+from sojourn.report.draw.figure import Figure, Kind, unchecked
 from sojourn.report.figures import (
     achieved,
     antagonists,
@@ -54,17 +54,19 @@ APART = 10  # places between two of them
 
 def of_service(service: ServiceFinding, *, is_crowded: bool = False) -> list[Figure]:
     """All figures about one service; `is_crowded`: one of very many."""
-    return [
-        replace(figure, is_detail=kind.is_detail)
-        for kind in _kinds()
-        if kind.of_service and not (is_crowded and kind.is_for_few)
-        for figure in kind.of_service(service)
-    ]
+    with unchecked():
+        return [
+            replace(figure, is_detail=kind.is_detail)
+            for kind in _kinds()
+            if kind.of_service and not (is_crowded and kind.is_for_few)
+            for figure in kind.of_service(service)
+        ]
 
 
 def of_study(findings: Findings) -> list[Figure]:
     """All figures about the study as a whole."""
-    return [figure for kind in _kinds() if kind.of_study for figure in kind.of_study(findings)]
+    with unchecked():
+        return [figure for kind in _kinds() if kind.of_study for figure in kind.of_study(findings)]
 
 
 def _kinds() -> tuple[Kind, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.errors import RunFault, SpecFault
 from sojourn.places import ports, users
 from sojourn.places.ports import Address
@@ -75,7 +75,7 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyN
     port: int
     warm: int
     asked: Asked
-    learned: dict[str, Proof] = field(default_factory=dict)
+    learned: dict[str, Proof] = field(default_factory=dict, compare=False)
 
     def setup(self) -> Rows:
         """The command, its folder and what is asked."""
@@ -104,7 +104,8 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyN
 
         Everybody on this machine can see the words, and no one else the variables.
         """
-        home = (f"HOME={Path.home()}",) if self.as_self else ()
+        own = disk.with_home("~")  # a number without an account may have none
+        home = (f"HOME={own}",) if self.as_self and own.is_absolute() else ()
         return Start(
             program=self.env,
             words=("-C", str(self.folder), *home, *self.filled(self.words, address, work)),
@@ -254,7 +255,7 @@ def settled(
         raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
     text = " ".join((*(words or report), *environment))
     typed.check_braces(text, port=int(got["port"]), is_reported_threads=is_reported_threads)
-    folder = Path(str(got.get("folder") or ".")).expanduser().absolute()
+    folder = disk.with_home(str(got.get("folder") or ".")).absolute()
     as_self = got.get("user", SELF) == SELF or users.server_user() is None
     if is_in_place:
         typed.check_files(words, folder, is_open=as_self)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.errors import AbsentFault, SpecFault
 from sojourn.places import image
 from sojourn.places.image import Image
@@ -78,7 +78,7 @@ class Container(Command, Prepares, Contained):
     bundle: Path | None
     name: str
     is_trusted: bool = False
-    made: dict[str, Image] = field(default_factory=dict)
+    made: dict[str, Image] = field(default_factory=dict, compare=False)
 
     def setup(self) -> Rows:
         """The image, its command and what is asked."""
@@ -137,7 +137,7 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     if name.startswith("-"):
         fix = "write it as podman pull takes it: docker.io/library/nginx:1.27"
         raise SpecFault(f"'{name}' is an option, and no image", at=f"{AT}, image", fix=fix)
-    bundle = Path(folder).expanduser().absolute() if folder else None
+    bundle = disk.with_home(folder).absolute() if folder else None
     is_trusted = bool(got["trust_bundle"])
     words = _words(bundle, is_trusted=is_trusted)
     if programs.maybe(RUNC) is None:

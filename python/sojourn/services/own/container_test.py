@@ -44,12 +44,16 @@ exec {tar} "$@"
 PODMAN = """#!/bin/sh
 case $1 in
     create)
-        [ "$3" = -- ] || exit 1
-        [ "$4" != missing-image ] || { echo "no such image" >&2; exit 125; }
-        echo pulling; echo id7 ;;
-    inspect) echo '[{"Config": {"Entrypoint": "/app", "Cmd": ["-v"], "User": "33"}}]' ;;
+        [ "$3 $5" = "--name --" ] || exit 1
+        [ "$6" != missing-image ] || { echo "no such image" >&2; exit 125; }
+        echo "$4" > "$HERE/made"; echo pulling; echo id7 ;;
+    inspect) echo '[{"Image": "sha256:1", "Config": {
+        "Entrypoint": "/app -c java -jar app", "Cmd": ["-v"], "User": "33"}}]' ;;
+    image)
+        [ "$2 $4" = "inspect sha256:1" ] || exit 1
+        echo '[{"Config": {"Entrypoint": ["/app", "-c", "java -jar app"], "Cmd": ["-v"]}}]' ;;
     export) cp "$HERE/fs.tar" "$3" ;;
-    rm) echo "$4" >> "$HERE/removed" ;;
+    rm) echo "$5" >> "$HERE/removed" ;;
 esac
 """
 
@@ -150,13 +154,13 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
         assert int(may["CapEff"], 16) == int(may["CapBnd"], 16) == sum(rights)
         assert may["NoNewPrivs"] == "1"
     assert made == image.read(tmp_path / "bundle")
-    assert made.words == ("/app", "-v")
+    assert made.words == ("/app", "-c", "java -jar app", "-v")
     assert made.config["process"]["user"] == {"uid": 33, "gid": 33}
     assert (tmp_path / "bundle/rootfs/app").is_file()
     for name in ("su", "sg", "plain"):
         assert (tmp_path / "bundle/rootfs" / name).stat().st_mode & 0o7777 == 0o755, name
     assert not (tmp_path / "bundle/rootfs.tar").exists()
-    assert (tmp_path / "removed").read_text() == "id7\n"
+    assert (tmp_path / "removed").read_text() == (tmp_path / "made").read_text()
     with pytest.raises(RunFault, match="no such image"):
         unpack.unpacked("missing-image", tmp_path / "other")
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import HostFault, SpecFault
 from sojourn.services.clients.queried import KNOWN, PUBLIC
 
@@ -159,7 +160,7 @@ def _lines(file: str, at: str) -> list[str]:
     if not file:
         return []
     try:
-        lines = _text(Path(file).expanduser()).splitlines()
+        lines = _text(disk.with_home(file)).splitlines()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         fix = "give a file that whoever runs sojourn may read"

@@ -13,11 +13,11 @@ from typing import Any
 
 from sojourn import disk, programs
 from sojourn.errors import RunFault
-from sojourn.places import confined, image, runc, starter
+from sojourn.places import confined, image, podman, runc, starter
 from sojourn.places.image import CONFIG, ROOTFS, Image
 
 AT = "service container"
-PODMAN, TAR = "podman", "tar"
+PODMAN, TAR = podman.PODMAN, "tar"
 UNPACK_S_MAX = 900.0
 PATH_BYTES_MAX = 4096  # PATH_MAX
 NO_IMAGE = "take another image; no program needs such folders"
@@ -36,20 +36,29 @@ def unpacked(name: str, into: Path) -> Image:
         RunFault: podman cannot have it, or it cannot be unpacked.
     """
     (into / ROOTFS).mkdir(parents=True)
-    held = _podman("create", "--pull=missing", "--", name).strip().splitlines()[-1]
-    try:
-        report = json.loads(_podman("inspect", "--", held))[0]["Config"]
+    with podman.noted() as held:
+        _podman("create", "--pull=missing", "--name", held, "--", name)
+        report = _reported(held)
         archive = into / "rootfs.tar"
         _podman("export", "-o", str(archive), "--", held)
         # The program, not Python's: it leaves what would lie outside, in every version.
         tar = programs.find(TAR, fix="apt install tar")
         _run(*_with_few_rights(tar), "-xf", str(archive), "-C", str(into / ROOTFS))
         archive.unlink()
-    finally:
-        _podman("rm", "-f", "--", held)
     _strip(into / ROOTFS)
     (into / CONFIG).write_text(json.dumps(configured(report)), encoding="utf-8")
     return image.read(into)
+
+
+def _reported(held: str) -> Mapping[str, Any]:
+    """The configuration of a container that podman has made.
+
+    The image's own words are taken: before podman 5 a container has its entrypoint as one text, and
+    where its words began is lost.
+    """
+    made = json.loads(_podman("inspect", "--", held))[0]
+    own = json.loads(_podman("image", "inspect", "--", made["Image"]))[0].get("Config") or {}
+    return {**made["Config"], **{key: own.get(key) for key in ("Entrypoint", "Cmd")}}
 
 
 def _with_few_rights(program: Path) -> tuple[Path, *tuple[str, ...]]:

@@ -71,7 +71,11 @@ class Scale:
         w, d = 1 + draw(n, 1, self.warehouses), 1 + draw(n, 2, DISTRICTS)
         cw, cd = w, d
         if draw(n, 3, 100) < 15:  # TPC-C, 2.5.1.2
-            cw, cd = 1 + (w + draw(n, 5, self.warehouses)) % self.warehouses, 1 + draw(n, 6, 10)
+            cw, cd = self._elsewhere(n, 5, w), 1 + draw(n, 6, DISTRICTS)
         c = skewed(n, 10, 1023, self.customers)
         amount = (Decimal(100 + draw(n, 7, 499_901)) / 100).quantize(CENT)
         return (*map(str, (n, w, d, cw, cd, c)), str(amount))
+
+    def _elsewhere(self, n: int, k: int, w: int) -> int:
+        """Another warehouse than w; w itself where there is no other."""
+        return 1 + (w + draw(n, k, max(self.warehouses - 1, 1))) % self.warehouses

@@ -6,7 +6,7 @@ audited, measured, audited again, ended without a checkpoint: what it has writte
 
 A connection is a process of its own, so `threads` is the number of connections. They come when load
 comes, and cannot be pinned one to a CPU before; all of them stay on the server's CPUs, as the
-postmaster's children do. Each commit is on the disk before it is answered: `fsync` is on.
+postmaster's children do. Each commit is synced before it is answered: `fsync` is on.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
     scale: Scale
     requests: int
     fsync: bool
+    is_durable: bool
     buffers_mb: int
     port: int
     why: tuple[tuple[str, str], ...]
@@ -76,7 +77,7 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
             ("version", self.version()),
             ("data", f"{scale.warehouses} warehouses of TPC-C, {rows}"),
             ("requests", "New-Order and Payment, 45 to 43"),
-            ("commit", "on the disk before it is answered" if self.fsync else "in memory alone"),
+            ("commit", "synced before it is answered" if self.fsync else "in memory alone"),
             *self.why,
         )
 
@@ -91,6 +92,8 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
             port=self.port,
             memory_bytes=(self.buffers_mb << 20) + connections + cluster.data_bytes(self.scale),
             runs_as=RunsAs.ACCOUNT,
+            is_syncing=self.fsync,
+            is_durable=self.is_durable,
         )
 
     def prepare(self, work: Path) -> None:
@@ -266,6 +269,7 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
         scale=scale,
         requests=int(got["requests"] or 1),
         fsync=bool(got["fsync"]),
+        is_durable=bool(inputs.get("fsync")),
         buffers_mb=buffers_mb,
         port=int(got["port"] or 0),
         why=(("threads", why),),

@@ -23,6 +23,11 @@ CREATE FUNCTION skewed(n bigint, k int, a int, m int) RETURNS int LANGUAGE sql I
   SELECT ((draw(n, k, a + 1) | (1 + draw(n, k + 1, m))) + 42) % m + 1
 $$;
 
+-- Another warehouse than w, by the k-th draw of n; w itself where there is no other.
+CREATE FUNCTION elsewhere(n bigint, k int, w int) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 1 + (w + draw(n, k, greatest(@WAREHOUSES@ - 1, 1))) % @WAREHOUSES@
+$$;
+
 CREATE TABLE warehouse (
   w_id int PRIMARY KEY, w_name text, w_street text, w_city text, w_zip text,
   w_tax numeric(4, 4), w_ytd numeric(14, 2)
@@ -115,8 +120,7 @@ INSERT INTO order_line
 CREATE FUNCTION lines_of(n bigint, w int) RETURNS TABLE (number int, i_id int, supply int, quantity int)
 LANGUAGE sql IMMUTABLE AS $$
   SELECT l, skewed(n, 100 * l, 8191, @ITEMS@),
-    CASE WHEN draw(n, 100 * l + 2, 100) = 0 THEN 1 + (w + draw(n, 100 * l + 3, @WAREHOUSES@)) % @WAREHOUSES@
-      ELSE w END,
+    CASE WHEN draw(n, 100 * l + 2, 100) = 0 THEN elsewhere(n, 100 * l + 3, w) ELSE w END,
     1 + draw(n, 100 * l + 4, 10)
   FROM generate_series(1, 5 + draw(n, 4, 11)) AS l ORDER BY 3, 2, 1
 $$;
@@ -166,7 +170,7 @@ DECLARE
   w int := 1 + draw(n, 1, @WAREHOUSES@);
   d int := 1 + draw(n, 2, 10);
   is_remote boolean := draw(n, 3, 100) < 15;
-  cw int := CASE WHEN is_remote THEN 1 + (w + draw(n, 5, @WAREHOUSES@)) % @WAREHOUSES@ ELSE w END;
+  cw int := CASE WHEN is_remote THEN elsewhere(n, 5, w) ELSE w END;
   cd int := CASE WHEN is_remote THEN 1 + draw(n, 6, 10) ELSE d END;
   c int := skewed(n, 10, 1023, @CUSTOMERS@);
   amount numeric := (100 + draw(n, 7, 499901))::numeric / 100;

@@ -99,6 +99,29 @@ def test_its_answers_are_those_that_are_computed_anew(served: tuple[Shore, Addre
     assert int(match[1]) + int(match[2]) >= 180 + 8, "whatever was asked was done"
 
 
+def test_one_line_in_a_hundred_comes_from_another_warehouse(
+    served: tuple[Shore, Address, int],
+) -> None:
+    _, address, _ = served
+    with Sql(address, cluster.USER, cluster.DATABASE, within_s=60.0) as connection:
+        share = connection.value(
+            "SELECT avg((l.supply <> 1)::int) FROM generate_series(1, 5000) AS n, "
+            "lines_of(n, 1) AS l"
+        )
+    assert 0.0075 < float(share) < 0.0125
+
+
+@pytest.mark.parametrize("warehouses", [2, 8])
+def test_fifteen_payments_in_a_hundred_are_of_another_warehouse(warehouses: int) -> None:
+    scale = tpcc.Scale(warehouses=warehouses, customers=40, items=500)
+    payments = [scale._payment(n) for n in range(20_000)]
+    away = sum(cw != w for _, w, _, cw, *_ in payments)
+    assert 0.135 < away / len(payments) < 0.165
+    assert {int(cw) for _, _, _, cw, *_ in payments} == set(range(1, warehouses + 1))
+    lonely = tpcc.Scale(warehouses=1, customers=40, items=500)
+    assert {lonely._payment(n)[3] for n in range(1_000)} == {"1"}
+
+
 def test_no_one_but_the_one_who_loads_is_let_in(served: tuple[Shore, Address, int]) -> None:
     _, address, _ = served
     superuser = cluster.SUPERUSER
@@ -165,6 +188,23 @@ def test_sizes_follow_from_machine_and_profile_and_are_reported(
     with pytest.raises(HostFault, match="of disk") as caught:
         services.build("shore", {"warehouses": 50}, full)
     assert "TMPDIR" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("params", "is_syncing", "is_durable"),
+    [({}, True, False), ({"fsync": True}, True, True), ({"fsync": False}, False, False)],
+)
+def test_only_where_a_study_says_fsync_must_commits_reach_a_disk(
+    *,
+    params: dict[str, services.Value],
+    is_syncing: bool,
+    is_durable: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres, "home", lambda: NOWHERE)
+    made = built(**params)
+    assert (made.needs().is_syncing, made.needs().is_durable) == (is_syncing, is_durable)
+    assert "on the disk" not in dict(made.setup())["commit"]
 
 
 def test_other_connections_than_threads_are_refused_and_no_study_asks_for_them(

@@ -9,11 +9,11 @@ const MS: u64 = 1_000_000;
 
 /// Ten requests of 20 ms that waited for a stop, of which the kernel counted `counted`.
 fn made(counted: u64) -> Dump {
-    made_with(counted, 0)
+    made_with(counted, Beside { dropped: counted - 10, ..Beside::default() })
 }
 
-/// The same, and so many requests had a lower bound only.
-fn made_with(counted: u64, lower_bounds: u64) -> Dump {
+/// The same, and what was counted beside them; before the dump begins, more was lost.
+fn made_with(counted: u64, beside: Beside) -> Dump {
     let mut memory = Memory::new(60 * NS_PER_S, 1_000);
     let slow =
         |n: u64| Slow { start_ns: NS_PER_S + n, total_ns: 20 * MS, tid: 7, ..Slow::default() };
@@ -22,8 +22,15 @@ fn made_with(counted: u64, lower_bounds: u64) -> Dump {
     let mut totals = vec![0; bins::TOTAL.count()];
     totals[bins::TOTAL.of(100_000)] = 990;
     totals[bins::TOTAL.of(20 * MS)] = counted;
-    let beside = Beside { dropped: counted - 10, lower_bounds, together: 2 * lower_bounds };
-    tally.add(2 * NS_PER_S, &totals, beside, MS);
+    let (foreign, events_lost, unwatched_ns) = (7, 9, 90 * NS_PER_S);
+    tally.add(0, &[], Beside { foreign, events_lost, unwatched_ns, ..Beside::default() }, MS);
+    let ever = Beside {
+        foreign: foreign + beside.foreign,
+        events_lost: events_lost + beside.events_lost,
+        unwatched_ns: unwatched_ns + beside.unwatched_ns,
+        ..beside
+    };
+    tally.add(2 * NS_PER_S, &totals, ever, MS);
     let stop = Off {
         tid: 7,
         tgid: 7,
@@ -31,6 +38,7 @@ fn made_with(counted: u64, lower_bounds: u64) -> Dump {
         kind: OffKind::Stopped,
         from_ns: NS_PER_S,
         woken_ns: NS_PER_S + 19 * MS,
+        here_ns: NS_PER_S + 19 * MS,
         to_ns: NS_PER_S + 19 * MS,
         is_idle: false,
         call: None,
@@ -54,9 +62,6 @@ fn made_with(counted: u64, lower_bounds: u64) -> Dump {
         seen: &seen,
         signals: &signals,
         names: &HashMap::from([((0, 7), "worker".to_owned())]),
-        foreign: 0,
-        unwatched_ns: 0,
-        warnings: Vec::new(),
     })
 }
 
@@ -90,16 +95,32 @@ fn requests_that_are_not_here_are_in_the_blind_rate() {
 
 #[test]
 fn times_that_are_lower_bounds_are_in_the_blind_rate_and_many_in_the_warnings() {
-    let few = made_with(10, 10);
+    let with = |lower_bounds| {
+        made_with(10, Beside { lower_bounds, together: 2 * lower_bounds, ..Beside::default() })
+    };
+    let few = with(10);
     assert_eq!((few.blind.lower_bounds, few.blind.together), (10, 20));
     assert!(few.warnings.is_empty(), "{:?}", few.warnings);
-    let many = made_with(10, 11);
+    let many = with(11);
     assert!(many.warnings[0].starts_with("11 of 1000 requests may have taken longer"), "{many:?}");
     let mut text = serde_json::to_value(&few).unwrap();
     let blind = text["blind"].as_object_mut().unwrap();
     assert!(blind.remove("lower_bounds").is_some() && blind.remove("together").is_some());
     let old: Dump = serde_json::from_value(text).unwrap();
     assert_eq!(old.blind.lower_bounds, 0, "a dump from before");
+}
+
+/// A unit that began long before its service, and once lost events, is not blind for ever.
+#[test]
+fn what_was_lost_before_the_dump_begins_is_not_in_it() {
+    let lost = |dump: &Dump| (dump.blind.foreign, dump.blind.events_lost, dump.blind.unwatched_ns);
+    let dump = made(10);
+    assert_eq!(lost(&dump), (0, 0, 0));
+    assert!(dump.warnings.is_empty(), "{:?}", dump.warnings);
+    let beside = Beside { foreign: 3, events_lost: 4, unwatched_ns: 5, ..Beside::default() };
+    let dump = made_with(10, beside);
+    assert_eq!(lost(&dump), (3, 4, 5));
+    assert!(dump.warnings[0].starts_with("4 events of the scheduler"), "{:?}", dump.warnings);
 }
 
 #[test]

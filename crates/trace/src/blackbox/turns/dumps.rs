@@ -66,13 +66,6 @@ impl Ring {
         let from_ns = now_ns.saturating_sub(self.last_ns).max(self.began_ns);
         let from_ns = self.state.tally.edge(from_ns, self.began_ns);
         self.state.signals.make_contiguous();
-        let mut warnings = Vec::new();
-        if self.hooks.events_lost() > 0 {
-            warnings.push(format!(
-                "{} events of the scheduler had no room: some causes may be missing",
-                self.hooks.events_lost()
-            ));
-        }
         let seen = self.hooks.seen();
         assemble::dump(Facts {
             target: self.newest.clone(),
@@ -86,9 +79,6 @@ impl Ring {
             seen: &seen,
             signals: self.state.signals.as_slices().0,
             names: &self.state.names,
-            foreign: self.hooks.foreign(),
-            unwatched_ns: self.unwatched(now_ns).min(now_ns - from_ns),
-            warnings,
         })
     }
 

@@ -119,6 +119,66 @@ fn a_culprit_of_the_second_side_is_named() {
     assert!(result.answer.contains("behind `xz` +"), "{}", result.answer);
 }
 
+const FUTEX: &str = "a lock or queue (futex) let go by its thread `locker`";
+
+/// Behind `xz` for 9 ms of each request, and 1 ms of each in a futex: `is_listed`, or too small a share to be.
+fn in_a_futex(is_listed: bool, ns: u64) -> Trace {
+    let mut value = result(&STAGES, &requests(20, 200, 0));
+    let mut blame = blame("run-queue delay behind `xz`", 9_000_000);
+    for block in blame["tail_blocks"].as_array_mut().unwrap() {
+        block["total_ns"] = (block["total_ns"].as_u64().unwrap() + 2 * ns).into();
+    }
+    if is_listed {
+        let mut futex = blame["suspects"][0].clone();
+        (futex["kind"], futex["about"]) = ("futex".into(), FUTEX.into());
+        futex["tail_blocks_ns"] = (0..20).map(|b| 2 * ns - b % 3).collect::<Vec<u64>>().into();
+        blame["suspects"].as_array_mut().unwrap().push(futex);
+    }
+    value["blame"] = blame;
+    read(&value)
+}
+
+/// The futex of two traces, if it is compared.
+fn futex_of(first: Trace, second: Trace) -> Option<Part> {
+    let culprits = diff(&[(first, second)], Asked { least: 0.05, ..ASKED }).culprits.unwrap();
+    adds_up(&culprits);
+    culprits.parts.into_iter().find(|part| part.name == FUTEX)
+}
+
+#[test]
+fn a_culprit_that_one_trace_does_not_list_is_not_taken_for_absent() {
+    const MS: u64 = 1_000_000;
+    for (first, second) in [(false, true), (true, false)] {
+        let part = futex_of(in_a_futex(first, MS), in_a_futex(second, MS));
+        assert_eq!(part, None, "both may have the same, and it stays with the rest");
+    }
+    // Less than that is left out of the list: what is new is new, and by how much is known to that.
+    let part = futex_of(in_a_futex(false, MS / 10), in_a_futex(true, MS)).unwrap();
+    assert!(part.has_moved && part.low_ns.unwrap() <= 900_000.0, "{part:?}");
+    assert!(part.low_ns.unwrap() > 890_000.0 && part.high_ns.unwrap() >= 1_100_000.0, "{part:?}");
+    // 0.6 ms of 10 are more than the least that counts; 0.4, which are sure, are not.
+    let part = futex_of(in_a_futex(false, MS / 5), in_a_futex(true, 6 * MS / 10)).unwrap();
+    assert!(!part.has_moved, "{part:?}");
+    assert!(futex_of(in_a_futex(true, MS / 5), in_a_futex(true, MS)).unwrap().has_moved);
+}
+
+#[test]
+fn a_function_beyond_the_end_of_the_list_is_not_taken_for_absent() {
+    let with = |last: &str| {
+        let mut value = result(&STAGES, &requests(20, 200, 0));
+        value["blame"] = blame("run-queue delay behind `xz`", 9_000_000);
+        let name = |n: u64| if n == 63 { last.to_owned() } else { format!("f{n}") };
+        let times = |n: u64| vec![6400 - 100 * n; 20];
+        let of = |n| serde_json::json!({"name": name(n), "tail_blocks_ns": times(n)});
+        value["blame"]["functions"] = (0..64).map(of).collect::<Vec<Value>>().into();
+        read(&value)
+    };
+    let result = diff(&[(with("a"), with("b"))], ASKED);
+    let names: Vec<&str> = result.functions.iter().map(|part| part.name.as_str()).collect();
+    assert!(!names.contains(&"a") && !names.contains(&"b"), "{names:?}");
+    assert!(names.contains(&"f0"), "{names:?}");
+}
+
 #[test]
 fn what_is_not_believed_or_too_short_names_nothing() {
     let mut doubted = result(&STAGES, &requests(20, 200, 1_000_000));

@@ -19,6 +19,7 @@ long bpf_map_update_elem(const void *map, const void *key, const void *value, u6
 void *bpf_sk_storage_get(const void *map, const void *sk, void *value, u64 flags);
 struct tcp_sock *bpf_skc_to_tcp_sock(const void *sk);
 long bpf_probe_read_kernel(void *to, u32 bytes, const void *from);
+long bpf_probe_read_kernel_str(void *to, u32 bytes, const void *from);
 long bpf_probe_read_user(void *to, u32 bytes, const void *from);
 void *bpf_ringbuf_reserve(const void *ring, u64 bytes, u64 flags);
 void bpf_ringbuf_submit(void *record, u64 flags);

@@ -17,6 +17,8 @@ use super::index;
 const CLOCKS_NS: u64 = 1000;
 /// From `send` to the packet's stamp, where the machine lets the client go on.
 const SENT_NS: u64 = 2_000_000;
+/// Where the time of a request's own sleep may be: asleep; or about to sleep, or awake again, with a CPU or without.
+const AROUND: [&str; 5] = ["wait_sleep", "runq_delay", "stopped", "application", "reply_wait"];
 
 /// One request, as its client saw it.
 #[derive(Clone, Copy, Debug)]
@@ -64,12 +66,15 @@ impl Log {
     /// Every record is one request from its arrival to its reply, with its time where it was spent.
     /// Answers how many arrived later than they were sent, as on a machine that stops the client.
     ///
+    /// A thread whose timer runs may have to wait, for its CPU or for the hypervisor, before it is asleep. So
+    /// its sleep may be shorter than it was asked to be; not that of more than a tenth of the requests.
+    ///
     /// # Panics
     /// If a record cannot be true on any machine.
     pub fn check(&self, records: &[Record]) -> usize {
         let calls = self.calls.lock().unwrap();
         let mut seen = BTreeSet::new();
-        let mut late = 0;
+        let (mut late, mut paused, mut short) = (0, 0, 0);
         for record in records {
             let call =
                 calls.get(&record.bytes_out).unwrap_or_else(|| panic!("no request: {record:?}"));
@@ -85,9 +90,13 @@ impl Log {
             );
             let stage = |name: &str| record.stage_ns[index(name)];
             let app_ns = u64::from(call.app_us) * 1000;
-            assert!(stage("wait_sleep") >= app_ns * 95 / 100, "{}", reported());
+            let around_ns: u64 = AROUND.into_iter().map(stage).sum();
+            assert!(around_ns + CLOCKS_NS >= app_ns, "{}", reported());
+            paused += usize::from(app_ns > 0);
+            short += usize::from(stage("wait_sleep") < app_ns * 95 / 100);
             late += usize::from(record.start_ns > call.sent_ns + SENT_NS);
         }
+        assert!(short <= 1 + paused / 10, "{short} of {paused} slept for less than they should");
         late
     }
 }

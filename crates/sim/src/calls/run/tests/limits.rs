@@ -67,6 +67,10 @@ fn mistakes_are_named_with_a_way_out() {
     assert!(wrong(&|j| j.rate = "0".into()).at.contains("rate"));
     assert!(wrong(&|j| j.rate = "1e308k".into()).at.contains("rate"));
     assert!(wrong(&|j| j.rate = String::new()).fix.contains("rate"));
+    for ramp in ["ramp:10..200", "ramp:10..200@0s", "ramp:10..200@soon"] {
+        let fault = wrong(&|j| j.rate = ramp.into());
+        assert!(fault.at == "rate" && fault.fix.contains("ramp:10..200@60s"), "{ramp}: {fault}");
+    }
     assert!(wrong(&|j| j.schema = "x".into()).what.contains("'x'"));
     let scaling = |change: fn(&mut Scaling)| {
         let mut one = Scaling::default();
