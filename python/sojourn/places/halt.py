@@ -63,6 +63,16 @@ class Held:
             if set(self._members) == known:
                 return
 
+    def living(self, every: Mapping[int, Stat]) -> tuple[int, ...]:
+        """Who is meant now, and who of those that were stopped lives; nothing is done to them.
+
+        Args:
+            every: all processes, as `everybody` reads them.
+        """
+        meant = {s.pid for s in _meant(self.name, every) if s.state not in STOPPED}
+        known = {pid for pid, one in self._members.items() if _is_in(one, every)}
+        return tuple(sorted(meant | known))
+
     def go(self) -> None:
         """Let all of them go on."""
         for member in self._members.values():
@@ -88,10 +98,25 @@ def _same(stat: Stat) -> Stat:
     )
 
 
+def _is_in(member: Stat, every: Mapping[int, Stat]) -> bool:
+    """Whether it is among them, and not only its number, which was used again."""
+    now = every.get(member.pid)
+    return now is not None and now.start_ticks == member.start_ticks
+
+
+def everybody() -> dict[int, Stat]:
+    """All processes that can be seen, by number, dead ones left out."""
+    return {s.pid: s for s in map(proc.stat, proc.pids()) if s is not None and s.state != "Z"}
+
+
 def members(name: str) -> tuple[Stat, ...]:
     """Processes that a name means now: `pid:N` with its children, `name:NAME`, `cgroup:PATH`."""
+    return _meant(name, everybody())
+
+
+def _meant(name: str, every: Mapping[int, Stat]) -> tuple[Stat, ...]:
+    """Those among all processes that a name means."""
     kind, _, what = name.partition(":")
-    every = {s.pid: s for s in map(proc.stat, proc.pids()) if s is not None and s.state != "Z"}
     if kind == "name":
         return tuple(s for s in every.values() if s.name == what and _is_ordinary(s))
     if kind == "cgroup":

@@ -20,7 +20,7 @@ class Blames(Section):
         rest_ns: the same with all of them stopped; rest: its interval.
         blocks: that the experiment rests on.
         traced: (in words, share of the excess of the slowest, whether a culprit) of the tracer.
-        look_why: why the tracer did not look; "" if it did.
+        look_why: why the tracer did not look, or its look is not used; "" if it is.
         strangers: who else ran for long on the service's CPUs, and was not suspected.
         settle: what would decide what is open; None: nothing is.
     """

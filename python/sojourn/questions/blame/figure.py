@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from sojourn.findings.findings import Findings
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.questions.blame.blames import Blames
+from sojourn.questions.blame.randomisation import Contrast
 from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED, Row
+from sojourn.questions.blame.words import limit
 from sojourn.report import labels, numbers, show
 from sojourn.report.draw import dots
 from sojourn.report.draw.figure import Figure, Kind
@@ -154,7 +156,7 @@ def _alt(suspects: Sequence[Accused]) -> str:
 
 def _record(one: Accused) -> Record:
     row, report = one.row, one.row.comparison
-    ends = report.interval if report.ratio else None
+    ends = report.interval if report.ratio is not None else None
     return {
         "service": one.service,
         "condition": one.beside,
@@ -169,7 +171,7 @@ def _record(one: Accused) -> Record:
         "title": one.title,
         "look": row.word,
         "words": _words(one),
-        "shown": f"{report.ratio:.2g}, on {row.resource}" if row.resource else "",
+        "shown": f"{_short(report)}, on {row.resource}" if row.resource else "",
     }
 
 
@@ -177,7 +179,12 @@ def _words(one: Accused) -> str:
     report = one.row.comparison
     if report.ratio is None or report.interval is None:
         return "refused"
-    return numbers.span(report.ratio, report.interval, is_shown=one.row.word == GUILTY)
+    is_shown = one.row.word == GUILTY
+    return limit(report) or numbers.span(report.ratio, report.interval, is_shown=is_shown)
+
+
+def _short(report: Contrast) -> str:
+    return limit(report) or f"{report.ratio:.2g}"
 
 
 KIND = Kind(

@@ -36,7 +36,7 @@ class SuspectTable(Table):
 
 
 class ServedTable(Table):
-    """What was added in a window to counters of the service and its CPUs (`suspects.Served`)."""
+    """What was added in a window to counters of the service and its CPUs (`counters.Served`)."""
 
     run_ns: int
     wait_ns: int
@@ -46,10 +46,17 @@ class ServedTable(Table):
 
 
 class UseTable(Table):
-    """The same of a suspect."""
+    """The same of a suspect.
+
+    Attributes:
+        cpu_ns: CPU time of its processes; disk_bytes: to and from disks.
+        members: its processes that lived at either end; None: it never has any, or the log is
+            older.
+    """
 
     cpu_ns: int
     disk_bytes: int
+    members: int | None = None
 
 
 class WindowTable(Table):
@@ -81,14 +88,18 @@ class Window:
         stopped: numbers of the suspects that were.
         sojourn_ns: of the requests due in it, in order; `inf`: never completed.
         length_s: the part that counts.
-        kept: as it is written in the log.
+        entry: of the log, as it is written there.
     """
 
     block: tuple[int, int]
     stopped: frozenset[int]
     sojourn_ns: Floats
     length_s: float
-    kept: WindowTable
+    entry: WindowTable
+
+    def has(self, number: int) -> bool:
+        """Whether a suspect had not ended before it, as far as that is known."""
+        return self.entry.suspects[number].members != 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +171,7 @@ def cut(requests: tuple[Floats, Floats], table: WindowTable, zero_ns: int, repea
         stopped=frozenset(table.stopped),
         sojourn_ns=sojourn_ns[first:last],
         length_s=(table.to_ns - table.from_ns) / 1e9,
-        kept=table,
+        entry=table,
     )
 
 

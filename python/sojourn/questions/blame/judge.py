@@ -74,7 +74,7 @@ class BlameAnswer(Answer):
         section = replace(
             section,
             traced=tuple(_traced(looks)),
-            look_why=next((one.why for one in _valid_windows(looks) if one.why), ""),
+            look_why=next(filter(None, map(_look_why, looks)), ""),
             strangers=_strangers(looks),
         )
         section = replace(section, settle=_settle(section, data, spec, asked))
@@ -106,15 +106,19 @@ def _comparisons(
     seed: int,
 ) -> Blames:
     """Every comparison of every suspect, judged together."""
-    blocks = by_block(windows)
     everybody = frozenset(range(len(names)))
     state: State = frozenset()
     asked_of = [(state, frozenset({n})) for n in range(len(names))]
     if len(names) > 1:
         asked_of += [(everybody - {n}, everybody) for n in range(len(names))]
+    # Of a suspect that has ended both states are the same, which would clear it.
+    living = [[w for w in windows if w.has(n)] for n in range(len(names))]
+    blocks = [by_block(each) for each in living]
     contrasts = randomisation.corrected(
         [
-            randomisation.contrast(times_of(blocks, *both), section.q, seed=seed + number)
+            randomisation.contrast(
+                times_of(blocks[number % len(names)], *both), section.q, seed=seed + number
+            )
             for number, both in enumerate(asked_of)
         ]
     )
@@ -124,16 +128,19 @@ def _comparisons(
     for n, name in enumerate(names):
         alone = contrasts[n + len(names)] if len(names) > 1 else None
         row = judged(name, contrasts[n], alone, matters)
+        is_short = row.stop.blocks < randomisation.BLOCKS_MIN and len(living[n]) < len(windows)
+        if is_short and row.word == UNDECIDED:
+            row = replace(row, doubt=f"it had ended: {row.doubt}")
         both = asked_of[n + len(names) if row.is_hidden else n]
         rate = section.rate_rps
-        rows.append(suspect_row(row, n, both, windows, rate_rps=rate, traces=traces))
+        rows.append(suspect_row(row, n, both, living[n], rate_rps=rate, traces=traces))
     return replace(
         section,
         as_is_ns=randomisation.pooled(as_is, section.q),
         as_is=randomisation.spread(as_is, section.q, seed=seed),
         rest_ns=randomisation.pooled(rest, section.q),
         rest=randomisation.spread(rest, section.q, seed=seed),
-        blocks=len(blocks),
+        blocks=len(by_block(windows)),
         rows=tuple(rows),
     )
 
@@ -143,7 +150,26 @@ def _valid_windows(measured: Sequence[Measured]) -> list[Blamed]:
 
 
 def _traces(looks: Sequence[Measured]) -> list[Blamed]:
-    return [one for one in _valid_windows(looks) if one.trace and one.trace.blame]
+    """The looks that may be used."""
+    each = ((files.of(look), look) for look in looks)
+    return [one for one, look in each if one and one.trace and not _look_why(look)]
+
+
+def _look_why(look: Measured) -> str:
+    """Why the tracer did not look, or why what it saw is not used; "" if it is."""
+    one = files.of(look)
+    if one is None or one.why:
+        return one.why if one else ""
+    if look.outcome.verdict is Verdict.UNKNOWN:
+        return next(iter(look.outcome.reasons), "the run is in doubt")
+    if one.trace is None or one.trace.blame is None:
+        return "it did not say whom the slowest requests waited for" if one.trace else ""
+    blame, trust = one.trace.blame, one.trace.verdict
+    if trust.verdict is not Verdict.HOLDS and not one.trace.is_only_slowed:
+        return next(iter(trust.reasons), "the trace is in doubt")
+    if blame.verdict is not Verdict.HOLDS:
+        return next(iter(blame.reasons), "its answer is in doubt")
+    return ""
 
 
 def _traced(looks: Sequence[Measured]) -> Iterator[tuple[str, float, bool]]:

@@ -9,6 +9,7 @@ from sojourn.questions.blame import figure
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.figure import Accused
 from sojourn.questions.blame.suspects import GUILTY, UNDECIDED
+from sojourn.questions.blame.words import limit
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, an, fitting, sentence
 
@@ -66,13 +67,14 @@ def sentences(findings: Findings, suspects: Sequence[Accused]) -> Iterator[str]:
     guilty, tail = of_word(suspects, GUILTY), figure.tail(findings)
     if guilty:
         first = guilty[0]
-        number, _, ends = _number(first).partition(" ")
+        number, bracket, ends = _number(first).partition(" (")
         on = f", on {first.row.resource}" if first.row.resource else ""
         how = "alone" if first.row.is_hidden else "running"
         start = f"With {an(first.name)} {how}, {tail}"
+        sure = f"{bracket}{ends}"
         yield sentence(
-            f"{start} of {first.service} is {number} times {ends} as long as with it stopped{on}",
-            f"{start} is {number} times {ends} as long{on}",
+            f"{start} of {first.service} is {number} times{sure} as long as with it stopped{on}",
+            f"{start} is {number} times{sure} as long{on}",
         )
     others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
     cleared = figure.cleared_of_all(suspects)
@@ -84,7 +86,11 @@ def sentences(findings: Findings, suspects: Sequence[Accused]) -> Iterator[str]:
     if any(texts):
         yield sentence("; ".join(filter(None, texts)), next(filter(None, texts)))
     if open_:
-        yield sentence(f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {_why(suspects)}")
+        why = _why(suspects)
+        yield sentence(
+            f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {why}",
+            f"{show.listed(open_, 1)} {_are(open_)} undecided: {why}",
+        )
     elif target := _target(findings):
         yield target
 
@@ -94,11 +100,17 @@ def _are(names: Sequence[str]) -> str:
 
 
 def _why(suspects: Sequence[Accused]) -> str:
-    """Why they are open: what the intervals could have shown."""
+    """Why they are open: what is in doubt, else what their widest interval could have shown."""
+    open_ = of_word(suspects, UNDECIDED)
+    doubts = {one.name: one.row.doubt.partition(":")[0] for one in open_ if one.row.doubt}
+    if doubts:
+        name, why = next(iter(doubts.items()))
+        return why if len({one.name for one in open_}) == 1 else f"of {name}, {why}"
     limits = [
-        numbers.visible(one.row.comparison.interval)
-        for one in of_word(suspects, UNDECIDED)
-        if one.row.comparison.interval
+        numbers.visible(each.interval)
+        for one in open_
+        for each in (one.row.stop, one.row.alone)
+        if each and each.interval
     ]
     if not limits:
         return "too few requests to compare"
@@ -122,7 +134,8 @@ def _number(one: Accused) -> str:
     report = one.row.comparison
     if report.ratio is None or report.interval is None:
         return "unknown"
-    return numbers.span(report.ratio, report.interval, is_shown=one.row.word == GUILTY)
+    is_shown = one.row.word == GUILTY
+    return limit(report) or numbers.span(report.ratio, report.interval, is_shown=is_shown)
 
 
 def lines(suspects: Sequence[Accused], width: int) -> Iterator[str]:

@@ -26,9 +26,10 @@ from sojourn.errors import Fault
 from sojourn.host.tree import Tree
 from sojourn.places import halt, proc
 from sojourn.plan import Point
-from sojourn.questions.blame import asks, stops
+from sojourn.questions.blame import asks, counters, stops
+from sojourn.questions.blame.counters import Counters, Reading, Threads, Use
 from sojourn.questions.blame.plan import LOOK, PHASES, State, order, states
-from sojourn.questions.blame.stops import Counters, Served, Suspect, Use
+from sojourn.questions.blame.stops import Beside, Suspect
 from sojourn.spec import ServiceSpec
 from sojourn.spec.words import parted
 
@@ -100,7 +101,7 @@ class Blame(Actor):
         if live.process is None:
             return
         self._suspects = stops.suspects_at(stage, stage.book)
-        self._counters = Counters(TREE, live.tasks, live.placement.server)
+        self._counters = Counters(TREE, Threads(live, TREE), live.placement.server)
         self._counters.look()
         self._thread = threading.Thread(target=self._work, name="blame", daemon=True)
         self._thread.start()
@@ -148,10 +149,11 @@ class Blame(Actor):
         applied_ns = time.time_ns() - began_ns
         if self._end.wait(self._settle_s):
             return
-        before, from_ns = self._read(), time.time_ns()
+        since_ticks = counters.now_ticks()
+        used, served, from_ns = self._used(), self._served(), time.time_ns()
         if self._end.wait(self._window_s - self._settle_s):
             return
-        to_ns, after = time.time_ns(), self._read()
+        to_ns, served_then, used_then = time.time_ns(), self._served(), self._used()
         self._windows.append(
             {
                 "block": block,
@@ -159,15 +161,23 @@ class Blame(Actor):
                 "from_ns": from_ns,
                 "to_ns": to_ns,
                 "applied_ns": applied_ns,
-                "service": _less(after[0], before[0]),
-                "suspects": [_less(b, a) for a, b in zip(before[1], after[1], strict=True)],
+                "service": asdict(counters.served(served, served_then)),
+                "suspects": [
+                    _use_json(one, counters.used(then, now, since_ticks))
+                    for one, then, now in zip(self._suspects, used, used_then, strict=True)
+                ],
             }
         )
 
-    def _read(self) -> tuple[Served, list[Use]]:
+    def _served(self) -> Reading:
         assert self._counters is not None  # noqa: S101  # it has entered
-        used = [self._counters.of(one.pids) for one in self._suspects]
-        return self._counters.of_service(), used
+        return self._counters.of_service()
+
+    def _used(self) -> list[tuple[Use, ...]]:
+        """What the processes of each suspect have used, those included that are new."""
+        assert self._counters is not None  # noqa: S101  # it has entered
+        every = stops.everybody(self._suspects)
+        return [self._counters.of(one.living(every)) for one in self._suspects]
 
     def _all_go(self) -> None:
         for one in self._suspects:
@@ -194,10 +204,10 @@ class Blame(Actor):
         return {"blame": {"windows": len(self._windows), "failed": self._failed}}
 
 
-def _less(after: Served | Use, before: Served | Use) -> dict[str, int]:
-    """What was added between two readings, counter by counter; never less than nothing."""
-    old = asdict(before)
-    return {name: max(0, value - old[name]) for name, value in asdict(after).items()}
+def _use_json(one: Suspect, used: Mapping[str, int]) -> dict[str, int]:
+    """What it used, and how many it was; the latter not of one that never has processes."""
+    is_none = isinstance(one, Beside) and not one.has_processes
+    return {name: value for name, value in used.items() if name != "members" or not is_none}
 
 
 def _suspect_json(one: Suspect) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +15,12 @@ import pytest
 
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import RunFault
-from sojourn.places import proc
 from sojourn.questions.blame import asks, probe, stops
+from sojourn.questions.blame.counters import Reading, Use
 from sojourn.questions.blame.plan import order
 from sojourn.questions.blame.probe import Blame
-from sojourn.questions.blame.stops import Beside, Counters, Served, Use
+from sojourn.questions.blame.stops import Beside
+from sojourn.text.schedstat import Schedstat
 
 WITHIN_S = 30.0
 
@@ -36,6 +36,10 @@ class Fake:
 
     def look(self) -> None:
         """It has no processes."""
+
+    def living(self, every: object) -> tuple[int, ...]:
+        del every
+        return self.pids
 
     def stop(self) -> None:
         if self.fails:
@@ -59,13 +63,16 @@ class Still:
     def look(self) -> None:
         """Nothing to find."""
 
-    def of_service(self) -> Served:
-        self._now += sum(one.is_stopped for one in self._every)
-        return Served(run_ns=self._now, wait_ns=0, disk_bytes=0, busy_ns=0, softirq_ns=0)
+    def of_service(self) -> Reading:
+        self._now += sum(getattr(one, "is_stopped", False) for one in self._every)
+        threads = {(1, 1): Schedstat(self._now, 0, 0)}
+        return Reading(threads=threads, disk_bytes={}, busy_ns=0, softirq_ns=0)
 
-    def of(self, pids: Sequence[int]) -> Use:
-        del pids
-        return Use(cpu_ns=0, disk_bytes=0)
+    def of(self, pids: Sequence[int]) -> tuple[Use, ...]:
+        return tuple(
+            Use(pid=pid, start_ticks=0, parent=1, cpu_ns=0, ended_ns=0, disk_bytes=0)
+            for pid in pids
+        )
 
 
 def played(
@@ -172,10 +179,15 @@ def test_a_name_that_means_the_labs_own_is_refused(
         stops.suspects_at(stage, cast("Any", "a book"))
 
 
-def test_programs_that_a_suspect_has_started_and_outlived_count(
-    monkeypatch: pytest.MonkeyPatch,
+def test_every_window_says_how_many_of_a_suspect_lived(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    one = proc.stat(os.getpid())
-    assert one is not None
-    monkeypatch.setattr(proc, "stat", lambda _: replace(one, cpu_ns=5, ended_ns=7))
-    assert Counters(stops.TREE, list, (0,)).of([os.getpid()]).cpu_ns == 12
+    """One has two processes, one has ended, and a neighbour without processes cannot end."""
+    alive, gone = Fake("a"), Fake("b")
+    alive.pids = (71, 72)
+    never = Beside(Neighbour("spin", "server", lambda: ()))
+    every: Any = [alive, gone, never]
+    windows = played(monkeypatch, tmp_path, every, measure_s=probe.LEFT_S + 0.3)["windows"]
+    assert windows, "not one window in time"
+    for window in windows:
+        assert [one.get("members") for one in window["suspects"]] == [2, 0, None]

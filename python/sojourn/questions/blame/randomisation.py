@@ -12,6 +12,11 @@ The interval holds the ratios that the same test does not reject at 5 %, when th
 are multiplied by them. Tests are many: Holm's correction over all comparisons of a service says who
 is guilty. A suspect is cleared if no ratio that matters lies in its intervals; not by a large p.
 
+Lost requests are longer than all that completed; by how much no one knows. So a quantile that they
+decide is infinite: in the test it lies beyond every ratio that is sought. Where one of the two is,
+there is no ratio but a bound: the longest request that completed over the other quantile. Where
+both are, nothing can be compared.
+
 Source: Edgington and Onghena, Randomization Tests, 4th ed. (2007), ch. 3 and 5; Lehmann and Romano,
 Testing Statistical Hypotheses, 3rd ed. (2005), 5.8–5.9 and 3.5 (intervals from tests); Holm (1979).
 """
@@ -26,7 +31,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.half_width import student
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.quantile_regression import holm
@@ -48,8 +52,8 @@ STEP = 0.01  # of the logarithm, between two bins
 BINS_MAX = 4000
 TIE = 1e-9  # of the same: quantiles of one bin are equal
 RATIO_MAX = 1000.0  # an interval does not go further
+FAR = 3 * math.log(RATIO_MAX)  # beyond all finite times: where a quantile of lost requests is put
 BISECTIONS = 9
-LOST_NS = 1e9  # a request that never completed took longer than this, and than all that did
 BOOT, BOOT_BINS = 1000, 300
 ABOVE_MIN = 5  # requests above the quantile, of either side
 
@@ -62,9 +66,10 @@ class Contrast:
 
     Attributes:
         with_ns, without_ns: pooled over blocks; `inf`: requests that never completed decide it.
-        ratio: None if refused.
+        ratio: None if refused; `inf` or 0 where lost requests decide one of the two.
         interval: 95 %; an end that was not found is `RATIO_MAX` or its inverse, or the ratio itself
-            where that lies beyond.
+            where that lies beyond. Of an infinite ratio the lower end is a bound, of 0 the upper;
+            0 and `inf` where the test does not show it.
         p: of "it makes no difference", two-sided; p_holm: corrected, set by `corrected`.
         blocks, requests: that it rests on; the latter of the smaller side.
         refused: why there is no ratio; "" if there is one.
@@ -86,8 +91,9 @@ class Contrast:
     @property
     def is_worse(self) -> bool:
         """Whether the suspect makes the quantile longer, corrected for all comparisons."""
-        is_sure = self.p_holm < ALPHA and self.interval is not None and self.interval.lo > 1
-        return bool(is_sure and self.ratio and self.ratio > 1)
+        if self.p_holm >= ALPHA or self.interval is None or self.ratio is None:
+            return False
+        return self.ratio > 1 and (self.interval.lo > 1 or math.isinf(self.ratio))
 
     def convicts(self, matters: float) -> bool:
         """Whether it makes it longer by as much as matters."""
@@ -125,19 +131,38 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
         return replace(
             result, refused=f"{wanted} requests are needed on either side, there are {least}"
         )
-    test = _Test(_finite([*with_ns, *without_ns]), q, seed)
-    ratio = math.exp(test.statistic(0.0))
-    return Contrast(
-        with_ns=result.with_ns,
-        without_ns=result.without_ns,
+    if result.with_ns == result.without_ns == math.inf:
+        return replace(result, refused="lost requests decide the quantile with it and without it")
+    test = _Test(_logarithms([*with_ns, *without_ns]), q, seed)
+    p = test.p(0.0)
+    ratio, interval = _bound(result, [*with_ns, *without_ns], p) or (
+        math.exp(test.statistic(0.0)),
+        Interval(lo=math.exp(test.end(-1)), hi=math.exp(test.end(1))),
+    )
+    return replace(
+        result,
         ratio=ratio,
-        p=test.p(0.0),
-        interval=Interval(lo=math.exp(test.end(-1)), hi=math.exp(test.end(1))),
-        blocks=len(with_ns),
-        requests=least,
+        p=p,
+        interval=interval,
         with_interval=spread(with_ns, q, seed=seed),
         without_interval=spread(without_ns, q, seed=seed),
     )
+
+
+def _bound(one: Contrast, windows: Sequence[Floats], p: float) -> tuple[float, Interval] | None:
+    """Ratio and interval where one of the two quantiles is infinite; None where neither is.
+
+    `p` says whether they differ; by how much at least, what completed says.
+    """
+    with_ns, without_ns = one.with_ns or 1.0, one.without_ns or 1.0
+    longest_ns = max(float(w[np.isfinite(w)].max(initial=1.0)) for w in windows)
+    if with_ns == math.inf:
+        lo = longest_ns / without_ns if p <= ALPHA else 0.0
+        return math.inf, Interval(lo=lo, hi=math.inf)
+    if without_ns == math.inf:
+        hi = with_ns / longest_ns if p <= ALPHA else math.inf
+        return 0.0, Interval(lo=0.0, hi=hi)
+    return None
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
@@ -159,11 +184,24 @@ def pooled(windows: Sequence[Floats], q: float) -> float | None:
     return float(np.partition(every, rank)[rank]) if every.size else None
 
 
-def _finite(windows: Sequence[Floats]) -> list[Floats]:
-    """Logarithms, lost requests as the longest of all."""
-    finite = [w[np.isfinite(w)] for w in windows]
-    longest = max([LOST_NS, *(float(w.max()) for w in finite if w.size)])
-    return [np.log(np.clip(np.where(np.isfinite(w), w, longest), 1.0, None)) for w in windows]
+def _logarithms(windows: Sequence[Floats]) -> list[Floats]:
+    """Logarithms of times in ns, ascending; lost requests stay infinite."""
+    return [np.sort(np.log(np.clip(window, 1.0, None))) for window in windows]
+
+
+def _between(windows: Sequence[Floats], q: float) -> tuple[float, float]:
+    """Ends of where each finite quantile of any of these windows together lies.
+
+    Args:
+        windows: logarithms, ascending; beyond the finite quantiles lie, where a window's own is
+            infinite, times of the others.
+        q: quantile in (0, 1).
+    """
+    ends = [_quantile(window, q) for window in windows]
+    known = [end for end in ends if math.isfinite(end)]
+    if len(known) < len(ends):
+        known += [float(window[np.isfinite(window)].max(initial=0.0)) for window in windows]
+    return min(known, default=0.0), max(known, default=0.0)
 
 
 class _Test:
@@ -176,8 +214,7 @@ class _Test:
         self._with, self._without = ordered[:count], ordered[count:]
         self._sizes = [np.array([w.size for w in side]) for side in (self._with, self._without)]
         self._q = q
-        ends = [_quantile(window, q) for window in logs]
-        self._lo, self._hi = min(ends), max(ends)  # no pooled quantile lies outside
+        self._lo, self._hi = _between(ordered, q)
         self._swaps = _swaps(count, seed)
 
     def statistic(self, shift: float) -> float:
@@ -209,7 +246,7 @@ class _Test:
         """Logarithms of the ratios under these swaps, `shift` taken off the side with."""
         low, high = min(self._lo, self._lo - shift), max(self._hi, self._hi - shift)
         bins = min(BINS_MAX, max(2, math.ceil((high - low) / STEP) + 1))
-        edges = np.linspace(low, high + STEP, bins)
+        edges = np.append(np.linspace(low, high + STEP, bins), np.inf)  # the last: of lost ones
         up_to = [
             np.array([np.searchsorted(window, edges + off, side="right") for window in side])
             for side, off in ((self._with, shift), (self._without, 0.0))
@@ -219,6 +256,7 @@ class _Test:
         first = swaps @ up_to[0] + (1 - swaps) @ up_to[1]
         second = up_to[0].sum(axis=0) + up_to[1].sum(axis=0) - first
         sizes = [swaps @ a + (1 - swaps) @ b for a, b in (self._sizes, self._sizes[::-1])]
+        edges[-1] = high + FAR
         results = (
             edges[(counts >= np.ceil(self._q * size - TIE)[:, None]).argmax(axis=1)]
             for counts, size in zip((first, second), sizes, strict=True)
@@ -240,55 +278,20 @@ def _swaps(count: int, seed: int) -> Counts:
 
 
 def spread(windows: Sequence[Floats], q: float, *, seed: int) -> Interval | None:
-    """95 % interval of a pooled quantile, windows drawn with replacement; None of too few."""
+    """95 % interval of a pooled quantile, windows drawn with replacement; None of too few.
+
+    An end is infinite where lost requests decide the quantile in the draws beyond it.
+    """
     if len(windows) < BLOCKS_MIN:
         return None
-    logs = [np.sort(window) for window in _finite(windows)]
-    ends = [_quantile(window, q) for window in logs]
-    edges = np.linspace(min(ends), max(ends) + STEP, BOOT_BINS)
+    logs = _logarithms(windows)
+    low, high = _between(logs, q)
+    edges = np.append(np.linspace(low, high + STEP, BOOT_BINS), np.inf)
     up_to = np.array([np.searchsorted(window, edges, side="right") for window in logs])
     sizes = np.array([window.size for window in logs])
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(windows), np.full(len(windows), 1 / len(windows)), size=BOOT)
     need = np.ceil(q * (drawn @ sizes) - TIE)
     result = np.exp(edges[(drawn @ up_to >= need[:, None]).argmax(axis=1)])
-    lo, hi = (float(np.quantile(result, p)) for p in (ALPHA / 2, 1 - ALPHA / 2))
-    return Interval(lo=lo, hi=hi)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What stopping a suspect takes off a cost of the service.
-
-    Attributes:
-        name: of the cost.
-        with_, without: means over windows.
-        more: mean difference; interval: Student's, 95 %, over blocks; None of too few.
-    """
-
-    name: str
-    with_: float
-    without: float
-    more: float
-    interval: Interval | None
-
-    @property
-    def is_more(self) -> bool:
-        """Whether it is surely more with the suspect."""
-        return self.interval is not None and self.interval.lo > 0
-
-
-def change(name: str, pairs: Sequence[tuple[float, float]]) -> Change:
-    """Compare a cost; `pairs`: with the suspect and without, of each block."""
-    values = np.array(pairs, np.float64).reshape(-1, 2)
-    differences = values[:, 0] - values[:, 1]
-    count, interval = len(differences), None
-    mean = float(differences.mean()) if count else 0.0
-    if count >= BLOCKS_MIN:
-        error = float(differences.std(ddof=1)) / math.sqrt(count)
-        half = student(count - 1, 1 - ALPHA) * error
-        interval = Interval(lo=mean - half, hi=mean + half)
-    means = values.mean(axis=0) if count else np.zeros(2)
-    return Change(
-        name=name, with_=float(means[0]), without=float(means[1]), more=mean, interval=interval
-    )
+    lo = float(np.quantile(result, ALPHA / 2, method="lower"))
+    return Interval(lo=lo, hi=float(np.quantile(result, 1 - ALPHA / 2, method="higher")))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 
-from sojourn.questions.blame import randomisation
+from sojourn.questions.blame import paired_costs, randomisation
+from sojourn.questions.blame.blames import Blames
+from sojourn.questions.blame.files import Blamed, BlameFile
 from sojourn.questions.blame.randomisation import Contrast, Floats
 from sojourn.questions.blame.suspects import (
     CLEARED,
@@ -81,12 +85,65 @@ def test_the_interval_says_what_the_test_says() -> None:
 def test_lost_requests_are_longer_than_all_others_and_are_no_obstacle() -> None:
     rng = np.random.default_rng(3)
     lost = [(np.append(a, [np.inf] * 20), b) for a, b in pairs(rng, 1.0)]
-    one = randomisation.contrast(lost, Q, seed=1)
-    assert one.with_ns == np.inf
-    assert one.ratio is not None
-    assert one.ratio > 1e3
+    (one,) = randomisation.corrected([randomisation.contrast(lost, Q, seed=1)])
+    assert (one.with_ns, one.ratio) == (np.inf, np.inf)
     assert one.interval is not None
-    assert one.interval.lo > 1
+    assert one.without_ns is not None
+    longest_ns = max(float(side[np.isfinite(side)].max()) for pair in lost for side in pair)
+    assert one.interval == Interval(lo=longest_ns / one.without_ns, hi=np.inf)  # a bound, no more
+    assert one.is_worse
+    (other,) = randomisation.corrected(
+        [randomisation.contrast([(b, a) for a, b in lost], Q, seed=1)]
+    )
+    assert other.ratio == 0
+    assert other.interval is not None
+    assert (other.interval.lo, other.is_worse) == (0, False)
+    assert other.interval.hi < 1
+
+
+def test_where_lost_requests_decide_both_quantiles_nothing_is_compared() -> None:
+    """30 % are lost with it and 5 % without it: much harm, of which p99 shows nothing."""
+    rng = np.random.default_rng(3)
+    lost = [
+        (np.append(a, [np.inf] * 129), np.append(b, [np.inf] * 16))
+        for a, b in pairs(rng, 1.0, blocks=20)
+    ]
+    one = randomisation.contrast(lost, Q, seed=1)
+    assert (one.with_ns, one.without_ns) == (np.inf, np.inf)
+    assert (one.ratio, one.interval) == (None, None)
+    row = judged("it", one, None, 1.25)
+    assert row.word == UNDECIDED
+    assert "lost requests decide" in row.doubt
+
+
+def test_lost_requests_of_some_swaps_leave_an_interval_without_ends() -> None:
+    """Of each block one side lost five: of neither it is 1 %, in most swaps of one it is."""
+    rng, lost = np.random.default_rng(3), [np.inf] * 5
+    both = [
+        (np.append(a, lost), b) if n % 2 else (a, np.append(b, lost))
+        for n, (a, b) in enumerate(pairs(rng, 1.0))
+    ]
+    one = randomisation.contrast(both, Q, seed=1)
+    assert one.ratio is not None
+    assert 0 < one.ratio < np.inf
+    assert one.interval is not None
+    assert one.interval.lo == pytest.approx(1 / randomisation.RATIO_MAX)
+    assert one.interval.hi == pytest.approx(randomisation.RATIO_MAX)
+
+
+def test_lost_requests_that_decide_the_quantile_of_every_draw_leave_no_finite_end() -> None:
+    """5 % of the requests failed: p99 does not meet a bound of two seconds, nor any other."""
+    rng = np.random.default_rng(3)
+    windows = [np.append(window(rng), [np.inf] * 16) for _ in range(12)]
+    ends = randomisation.spread(windows, Q, seed=1)
+    assert ends == Interval(lo=np.inf, hi=np.inf)
+    assert Blames(q=Q, bound_ns=2e9, as_is=ends).misses is True
+    some = [w if n < 3 else w[np.isfinite(w)] for n, w in enumerate(windows)]  # 1.3 % of all
+    ends = randomisation.spread(some, Q, seed=1)
+    assert ends is not None
+    assert ends.lo < 2e9
+    assert ends.hi == np.inf
+    assert Blames(q=Q, bound_ns=2e9, as_is=ends).misses is None
 
 
 @pytest.mark.parametrize("ratio", [3000.0, 1 / 3000.0])
@@ -178,7 +235,7 @@ def row_of(wait: float, soft: float, own: float, others: float, disk: float = 0.
     values = {WAIT: wait, SOFTIRQ: soft, OWN: own, OTHERS: others}
     rng = np.random.default_rng(1)
     costs = tuple(
-        randomisation.change(
+        paired_costs.change(
             name, [(v + e * max(abs(v), 50) / 10, 0.0) for e in rng.normal(0, 1, 12)]
         )
         for name, v in values.items()
@@ -198,20 +255,38 @@ def row_of(wait: float, soft: float, own: float, others: float, disk: float = 0.
     )
 
 
+def looked(**shares: float) -> list[Blamed]:
+    """A look of the tracer that saw these kinds of waits."""
+    suspects = [SimpleNamespace(kind=kind, share=share) for kind, share in shares.items()]
+    trace: Any = SimpleNamespace(blame=SimpleNamespace(suspects=suspects))
+    return [Blamed(file=BlameFile(suspects=[]), trace=trace)]
+
+
 @pytest.mark.parametrize(
-    ("row", "reads", "wanted"),
+    ("row", "reads", "uses", "wanted"),
     [
-        (row_of(5e3, 10, 300, 2e4), False, CPU),
-        (row_of(5e3, 1.2e4, 300, 2e4), False, NETWORK),  # most of what was taken is soft-IRQ
-        (row_of(0, 0, 2e3, 0), False, MEMORY),
-        (row_of(0, 0, 0, 0, disk=5e7), True, DISK),
-        (row_of(0, 0, 0, 0, disk=5e7), False, ""),  # a service that uses no disk
-        (row_of(5e3, 10, 300, 2e4, disk=5e7), True, CPU),
+        (row_of(5e3, 10, 300, 2e4), False, False, CPU),
+        (row_of(5e3, 1.2e4, 300, 2e4), False, False, NETWORK),  # what was taken is soft-IRQ mostly
+        (row_of(0, 0, 2e3, 0), False, False, MEMORY),
+        (row_of(0, 0, 0, 0, disk=5e7), True, True, DISK),
+        (row_of(0, 0, 0, 0, disk=5e7), False, True, ""),  # a service that uses no disk
+        (row_of(0, 0, 0, 0, disk=1), True, False, ""),  # a suspect that does nothing there
+        (row_of(5e3, 10, 300, 2e4, disk=5e7), True, True, CPU),
     ],
 )
 def test_the_resource_is_what_changed_when_it_was_stopped(
     row: Row,
     reads: bool,  # noqa: FBT001 - a parameter of the test
+    uses: bool,  # noqa: FBT001
     wanted: str,
 ) -> None:
-    assert resource(row, reads_disk=reads, traces=()) == wanted
+    assert resource(row, reads_disk=reads, uses_disk=uses, traces=()) == wanted
+
+
+def test_the_tracer_names_the_disk_only_where_nothing_else_changed() -> None:
+    disk, fault = looked(block_io=0.6), looked(page_fault=0.6)
+    waits, same = row_of(5e3, 10, 300, 2e4, disk=1), row_of(0, 0, 0, 0, disk=5e7)
+    assert resource(waits, reads_disk=False, uses_disk=True, traces=disk) == CPU
+    assert resource(same, reads_disk=False, uses_disk=True, traces=disk) == DISK
+    assert resource(same, reads_disk=False, uses_disk=False, traces=disk) == ""
+    assert resource(same, reads_disk=False, uses_disk=True, traces=fault) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 
@@ -14,17 +15,19 @@ from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.plan import NAME
 from sojourn.questions.blame.suspects import GUILTY
 from sojourn.questions.blame.tables import ALONE, COLUMNS, STOPPED, _records, costs, rows
+from sojourn.questions.blame.words import limit
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, from_records
+from sojourn.report.draw.table import Record, from_records, number
 from sojourn.report.section import Number, Shown
 from sojourn.stats.interval import Interval
 
 RUNS, STOPS = "it runs", "it is stopped"
 AS_IS, REST = "as it is", "all of them stopped"
 ROW_PX = 46
+REACH = 10.0  # times its beginning: as far a line goes where lost requests leave no end
 KERNELS = (
     "kworker",
     "ksoftirqd",
@@ -86,7 +89,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 f"{q} of the requests due in windows in which a suspect ran, and in those in which"
                 " it was stopped. Lines are 95 % intervals over windows, the dashed line is the"
                 " bound. If others hide the harm of a suspect, it is shown alone and with none."
-                " (M22)"
+                " A line that ends at ten times its beginning has no end there. (M22)"
             ),
             alt=f"{len(guilty)} of {len(section.rows)} suspects are guilty"
             + (f": {', '.join(guilty)}." if guilty else "."),
@@ -116,7 +119,16 @@ def _drawn(blames: Blames, records: list[Record]) -> list[Record]:
             marked.append({**mark, **more})
     if len(blames.rows) > 1:
         marked.append(_mark(REST, REST, blames.rest_ns, blames.rest))
-    return [mark for mark in marked if mark["ns"] is not None]
+    return [_with_ends(mark) for mark in marked if mark["ns"] is not None]
+
+
+def _with_ends(mark: Record) -> Record:
+    """With ends that have a place on the axis: lost requests leave a line without an upper one."""
+    lo, hi = number(mark["lo"]), number(mark["hi"])
+    if lo is None or hi is None or math.isfinite(hi):
+        return mark
+    ends: Record = {"hi": REACH * lo} if math.isfinite(lo) else {"lo": None, "hi": None}
+    return mark | ends
 
 
 def _mark(what: str, state: str, ns: float | None, interval: Interval | None) -> Record:
@@ -182,9 +194,10 @@ class BlameShown(Shown):
         worst = max(guilty, key=lambda row: row.comparison.ratio or 0.0)
         report = worst.comparison
         assert report.interval is not None  # noqa: S101  # those without were left out
-        ends = f"{report.interval.lo:.3g} to {report.interval.hi:.3g}"
-        number = f"{report.ratio:.3g} times"
-        return Number(number=number, said=f"{ends}: {q} with {worst.name}", short=number)
+        ends = f"{report.interval.lo:.3g} to {report.interval.hi:.3g}: "
+        number = f"{limit(report) or f'{report.ratio:.3g}'} times"
+        text = f"{'' if limit(report) else ends}{q} with {worst.name}"
+        return Number(number=number, said=text, short=number)
 
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
         """The load, the tail as it is and with all suspects stopped."""
@@ -204,7 +217,7 @@ class BlameShown(Shown):
         return section.settle if section else None
 
     def notes(self, service: ServiceFinding) -> list[str]:
-        """What the tracer saw, or why it did not look; who else ran there."""
+        """What the tracer saw, or why no look of it is used; who else ran there."""
         section = service.section(Blames)
         if section is None:
             return []
@@ -215,7 +228,7 @@ class BlameShown(Shown):
             )
             texts.append(f"The slowest requests' excess, by the tracer (no proof): {seen}.")
         elif section.look_why:
-            texts.append(f"The tracer did not look: {section.look_why}.")
+            texts.append(f"No look by the tracer is used: {section.look_why}.")
         if section.strangers:
             label = service.label or service.service
             names = ", ".join(section.strangers[:5])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
@@ -14,6 +17,7 @@ from sojourn.plan import Outcome, Verdict
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
+from sojourn.questions.blame import judge
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.files import (
     Blamed,
@@ -25,21 +29,34 @@ from sojourn.questions.blame.files import (
     WindowTable,
 )
 from sojourn.questions.blame.plan import PHASE, order
+from sojourn.questions.blame.section import BlameShown
 from sojourn.questions.blame.suspects import CLEARED, CPU, GUILTY, UNDECIDED
 
 XZ, DISK = "noise:cpu@60%", "noise:disk@1MB/s"
 BLOCKS = 8
 
 
-def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: float) -> Window:
-    """Half a second; the first suspect multiplies every time by `harm` while it runs."""
+def window(
+    rng: np.random.Generator,
+    block: int,
+    stopped: frozenset[int],
+    harm: float,
+    members: int | None = None,
+) -> Window:
+    """Half a second; the first suspect multiplies every time by `harm` while it runs.
+
+    `members`: processes that the second has.
+    """
     runs = 0 not in stopped
     times = rng.exponential(4e4 * (harm if runs else 1.0) * rng.lognormal(0, 0.1), 900)
     wait_ns = int((20_000_000 if runs else 1_000_000) * rng.lognormal(0, 0.1))
     served = ServedTable(
         run_ns=50_000_000, wait_ns=wait_ns, disk_bytes=0, busy_ns=300_000_000, softirq_ns=0
     )
-    used = [UseTable(cpu_ns=0 if n in stopped else 250_000_000, disk_bytes=0) for n in (0, 1)]
+    used = [
+        UseTable(cpu_ns=0 if n in stopped else 250_000_000, disk_bytes=0, members=count)
+        for n, count in ((0, None), (1, members))
+    ]
     window_table = WindowTable(
         block=block,
         stopped=sorted(stopped),
@@ -52,14 +69,32 @@ def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: 
     return Window((0, block), stopped, times, 0.4, window_table)
 
 
-def study_data(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> StudyData:
-    """The study with two suspects; `spoil` windows have a fate of their own."""
+def study_data(
+    harm: float,
+    *,
+    verdict: Verdict = Verdict.HOLDS,
+    spoil: int = 0,
+    ended: int | None = None,
+    look: Measured | None = None,
+) -> StudyData:
+    """The study with two suspects; `spoil` windows have a fate of their own.
+
+    Args:
+        harm: of the first suspect, times as long.
+        verdict: of the runs.
+        spoil: windows.
+        ended: block from which on the second suspect has no processes.
+        look: what the tracer saw.
+    """
     texts = f'["{XZ}", "{DISK}"]'
     sets = [f"services.memcached.blame.neighbours={texts}"]
     of = spec.load("blame", profile="quick", overrides=sets, asks=PLANS.mistakes)
     of = of.model_copy(update={"factors": {}})
     rng = np.random.default_rng(4)
-    windows = [window(rng, block, stopped, harm) for block, stopped in order(2, BLOCKS, 3)]
+    windows = [
+        window(rng, block, stopped, harm, None if ended is None else int(block < ended))
+        for block, stopped in order(2, BLOCKS, 3)
+    ]
     for n in range(spoil):
         windows[n] = replace(windows[n], sojourn_ns=windows[n].sojourn_ns * rng.lognormal(0, 2))
     names = [SuspectTable(name=name) for name in (XZ, DISK)]
@@ -67,7 +102,8 @@ def study_data(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0)
 
     def measured(outcome: Outcome) -> Measured:
         if outcome.point.phase is not PHASE:
-            return Measured(outcome=outcome, culprits=("kswapd0",))
+            usual = look or Measured(outcome=outcome, culprits=("kswapd0",))
+            return replace(usual, outcome=outcome)
         why = ("client late",) if verdict is Verdict.UNKNOWN else ()
         return Measured(outcome=replace(outcome, verdict=verdict, reasons=why), own=blamed)
 
@@ -122,3 +158,66 @@ def test_page_and_files_are_written(tmp_path: Path) -> None:
     page = next(path for path in pages if path.suffix == ".html").read_text(encoding="utf-8")
     assert "Each suspect, running and stopped" in page
     assert "The tail with each suspect and without it" in page
+
+
+@pytest.mark.parametrize("ended", [0, 3])
+def test_a_suspect_that_has_ended_is_not_cleared(ended: int) -> None:
+    """Nothing that could be stopped was left of it: both states are the same."""
+    section = analysis.study(study_data(20.0, ended=ended), answers()).services[0].section(Blames)
+    assert section is not None
+    guilty, gone = section.rows
+    assert (guilty.word, gone.word) == (GUILTY, UNDECIDED)
+    assert gone.doubt == f"it had ended: {ended} blocks are whole, 6 are needed"
+    assert gone.stop.ratio is None
+
+
+def test_windows_before_a_suspect_ended_count() -> None:
+    section = analysis.study(study_data(20.0, ended=7), answers()).services[0].section(Blames)
+    assert section is not None
+    assert section.rows[1].stop.blocks == 7
+    assert section.rows[0].stop.blocks == section.blocks == BLOCKS
+    assert section.rows[1].doubt == ""
+
+
+def looked(*, why: str = "", trust: Verdict = Verdict.HOLDS, sure: Verdict = Verdict.HOLDS) -> Any:
+    """A look of the tracer, which saw waits for the disk; `trust`: in all of it."""
+    seen = SimpleNamespace(about="the disk", kind="block_io", share=0.6, is_named=True, tids=())
+    blame = SimpleNamespace(verdict=sure, reasons=("3 requests are too few",), suspects=(seen,))
+    trace: Any = SimpleNamespace(
+        blame=blame,
+        verdict=SimpleNamespace(verdict=trust, reasons=("events were lost",)),
+        is_only_slowed=False,
+    )
+    return Blamed(file=BlameFile(suspects=[SuspectTable(name="x")] * 2), trace=trace, why=why)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "look", "why"),
+    [
+        (Verdict.HOLDS, looked(), ""),
+        (Verdict.HOLDS, looked(sure=Verdict.UNKNOWN), "3 requests are too few"),
+        (Verdict.HOLDS, looked(trust=Verdict.UNKNOWN), "events were lost"),
+        (Verdict.HOLDS, looked(why="no BTF"), "no BTF"),
+        (Verdict.UNKNOWN, looked(), "client late"),
+    ],
+)
+def test_a_look_that_is_in_doubt_is_not_used_and_why_is_reported(
+    verdict: Verdict, look: Blamed, why: str
+) -> None:
+    (outcome,) = [m.outcome for m in study_data(1.0).measured if m.outcome.point.phase is not PHASE]
+    measured = Measured(outcome=replace(outcome, verdict=verdict, reasons=(why,)), own=look)
+    assert judge._look_why(measured) == why
+    assert bool(judge._traces([measured])) is not bool(why)
+    assert list(judge._traced([measured])) == ([] if why else [("the disk", 0.6, True)])
+
+
+def test_the_page_says_why_no_look_is_used() -> None:
+    base = study_data(20.0).measured[0]
+    look = replace(base, own=looked(sure=Verdict.UNKNOWN))
+    result = analysis.study(study_data(20.0, look=look), answers())
+    section = result.services[0].section(Blames)
+    assert section is not None
+    assert (section.traced, section.look_why) == ((), "3 requests are too few")
+    assert all(row.traced_share is None for row in section.rows)
+    notes = BlameShown().notes(result.services[0])
+    assert "No look by the tracer is used: 3 requests are too few." in notes

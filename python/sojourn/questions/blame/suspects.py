@@ -2,7 +2,8 @@
 
 A resource is named by what the experiment showed to change when the suspect was stopped (M17): time
 that the service's threads waited for a CPU, soft-IRQ on its CPUs, CPU time for the same requests.
-The tracer, which saw requests before anything was stopped, only adds the wait for a disk.
+Where nothing of it changed, it may be the disk; then the tracer, which saw requests before anything
+was stopped, says whether they waited for that.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.questions.blame import randomisation
+from sojourn.questions.blame import paired_costs
 from sojourn.questions.blame.files import Blamed, Window
+from sojourn.questions.blame.paired_costs import Change
 from sojourn.questions.blame.plan import State
-from sojourn.questions.blame.randomisation import Change, Contrast, Floats
+from sojourn.questions.blame.randomisation import Contrast, Floats
 from sojourn.text.numbers import percent
 
 GUILTY, CLEARED, UNDECIDED = "guilty", "cleared", "undecided"
 CPU, NETWORK, DISK, MEMORY = "the CPU", "the network (soft-IRQ)", "the disk", "memory or cache"
 WAIT, SOFTIRQ, OWN, OTHERS = "run-queue delay", "soft-IRQ", "CPU time", "others on its CPUs"
-BLOCK_IO = ("block_io", "page_fault")  # what the tracer calls a wait for the disk
+BLOCK_IO = ("block_io",)  # what the tracer calls a wait for the disk; a fault waits for locks too
 HALF = 0.5
+DISK_MIN = 0.1  # of the bytes of the service and all suspects: who moves less has not the disk
 STILL_MAX, USES_MIN = 0.05, 0.01  # of its CPU time while it was stopped; of a CPU, to be judged
 
 
@@ -129,7 +132,7 @@ def suspect_row(
         row: judged.
         number: of the suspect.
         both: the states of the comparison that tells most of it, with and without.
-        windows: all of them.
+        windows: all of them before which it had not ended.
         rate_rps: offered load.
         traces: of the tracer.
     """
@@ -150,22 +153,33 @@ def suspect_row(
         word = row.word if row.word == GUILTY else UNDECIDED
         row = replace(row, doubt=why, word=word)
     if row.word == GUILTY:
-        reads = any(w.kept.service.disk_bytes for w in windows)
-        row = replace(row, resource=resource(row, reads_disk=reads, traces=traces))
+        reads = sum(w.entry.service.disk_bytes > 0 for w in windows) >= HALF * len(windows)
+        uses = _disk_share(ran, number) >= DISK_MIN
+        named = resource(row, reads_disk=reads, uses_disk=uses, traces=traces)
+        row = replace(row, resource=named)
     return row
+
+
+def _disk_share(windows: Sequence[Window], number: int) -> float:
+    """A suspect's share of the bytes that the service and all suspects moved from and to disks."""
+    own = sum(w.entry.suspects[number].disk_bytes for w in windows)
+    service = sum(w.entry.service.disk_bytes for w in windows)
+    every = sum(one.disk_bytes for w in windows for one in w.entry.suspects)
+    return own / max(1, service + every)
 
 
 def _used(windows: Sequence[Window], number: int, what: str) -> float:
     """A counter of a suspect per second of these windows."""
     length_s = sum(w.length_s for w in windows)
-    return sum(float(getattr(w.kept.suspects[number], what)) for w in windows) / max(length_s, 1e-9)
+    every = (w.entry.suspects[number] for w in windows)
+    return sum(float(getattr(one, what)) for one in every) / max(length_s, 1e-9)
 
 
 def _costs(pairs: Sequence[tuple[Window, Window]], rate_rps: float) -> tuple[Change, ...]:
     """Per request, ns: waiting for a CPU, soft-IRQ and others on its CPUs, and its own CPU time."""
 
     def per_request(window: Window, name: str) -> float:
-        counted = window.kept.service
+        counted = window.entry.service
         whole = {
             WAIT: counted.wait_ns,
             SOFTIRQ: counted.softirq_ns,
@@ -175,30 +189,34 @@ def _costs(pairs: Sequence[tuple[Window, Window]], rate_rps: float) -> tuple[Cha
         return whole[name] / (rate_rps * window.length_s)
 
     return tuple(
-        randomisation.change(name, [(per_request(a, name), per_request(b, name)) for a, b in pairs])
+        paired_costs.change(name, [(per_request(a, name), per_request(b, name)) for a, b in pairs])
         for name in (WAIT, SOFTIRQ, OWN, OTHERS)
     )
 
 
-def resource(row: Row, *, reads_disk: bool, traces: Sequence[Blamed]) -> str:
+def resource(row: Row, *, reads_disk: bool, uses_disk: bool, traces: Sequence[Blamed]) -> str:
     """Through which resource a guilty suspect harms: what the experiment showed to change.
 
     Run-queue delay is the CPU, unless at least half of what was taken from its CPUs is soft-IRQ;
-    more CPU time for the same requests is memory or cache; neither of them, of a service that uses
-    its disk beside a suspect that does, is the disk. So it is where the tracer saw the slowest
-    requests wait for the disk above all.
+    more CPU time for the same requests is memory or cache. If neither changed, it is the disk where
+    the suspect does much of what is done there, and the service uses it in most windows or the
+    tracer saw the slowest requests wait for it above all.
+
+    Args:
+        row: with costs.
+        reads_disk: the service uses it in most windows.
+        uses_disk: the suspect does much of what is done there.
+        traces: of the tracer.
     """
     cost = {one.name: one for one in row.costs}
     wait, soft, own, others = (cost[name] for name in (WAIT, SOFTIRQ, OWN, OTHERS))
     sure = [one for one in (wait, own) if one.is_more]
-    waits = _kind_share(BLOCK_IO, traces)
-    if row.disk_bytes_per_s > 0 and waits > HALF:
-        return DISK
     if soft.is_more and soft.more >= HALF * max(others.more, 0.0) and soft.more > own.more:
         return NETWORK
     if sure:
         return CPU if max(sure, key=lambda one: one.more) is wait else MEMORY
-    return DISK if reads_disk and row.disk_bytes_per_s > 0 else ""
+    waits = _kind_share(BLOCK_IO, traces) > HALF
+    return DISK if uses_disk and (reads_disk or waits) else ""
 
 
 def _share_of(number: int, traces: Sequence[Blamed]) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.suspects import Row
+from sojourn.questions.blame.words import limit
 from sojourn.report import show
 from sojourn.report.draw.table import Record
 from sojourn.stats.interval import Interval
@@ -30,7 +31,8 @@ def _records(row: Row) -> Iterator[Record]:
         if one is None:
             continue
         lo, hi = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
-        report = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
+        is_known = one.ratio is not None and one.interval is not None
+        report = limit(one) or (f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if is_known else "")
         yield {
             "suspect": row.name,
             "verdict": row.word,

@@ -8,7 +8,8 @@ from functools import partial
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.blame.blames import Blames
-from sojourn.questions.blame.randomisation import Change, Contrast
+from sojourn.questions.blame.paired_costs import Change
+from sojourn.questions.blame.randomisation import Contrast
 from sojourn.questions.blame.suspects import (
     CLEARED,
     CPU,

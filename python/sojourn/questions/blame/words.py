@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sojourn import units
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.randomisation import Contrast
@@ -62,9 +64,21 @@ def _ratios(row: Row) -> str:
     return f"{both})"
 
 
+def limit(contrast: Contrast) -> str:
+    """A ratio that lost requests make infinite or 0, as far as it is known; "" of all others."""
+    if contrast.ratio is None or contrast.interval is None or 0 < contrast.ratio < math.inf:
+        return ""
+    lo, hi = contrast.interval.lo, contrast.interval.hi
+    if contrast.ratio > 0:
+        return f"at least {_digits(lo)}" if lo > 0 else "unknown, lost requests decide it"
+    return f"at most {_digits(hi)}" if hi < math.inf else "unknown, lost requests decide it"
+
+
 def _ratio(contrast: Contrast) -> str:
     if contrast.ratio is None or contrast.interval is None:
         return contrast.refused or "no ratio"
+    if text := limit(contrast):
+        return text
     lo, hi = contrast.interval.lo, contrast.interval.hi
     return f"{_digits(contrast.ratio)}, {_digits(lo)} to {_digits(hi)}"
 
@@ -85,6 +99,8 @@ def _time(ns: float | None) -> str:
 
 
 def _span(interval: Interval | None) -> str:
-    if interval is None:
+    if interval is None or math.isinf(interval.lo):
         return ""
+    if math.isinf(interval.hi):
+        return f" ({units.show_ns(interval.lo)} or more)"
     return f" ({units.show_ns(interval.lo)} to {units.show_ns(interval.hi)})"

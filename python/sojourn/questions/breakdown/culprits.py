@@ -34,11 +34,17 @@ LISTED_MIN = 0.005  # of the excess: the tracer lists no less (`crates/trace/src
 _UNNAMED = "no suspect can be named"
 
 
-def pooled(measured: Sequence[Measured]) -> Culprits | None:
-    """The runs of one condition together; None if in none of them anybody was asked for."""
+def pooled(measured: Sequence[Measured], runs: int = 0) -> Culprits | None:
+    """The runs of one condition together; None if in none of them anybody was asked for.
+
+    Args:
+        measured: those that may be used.
+        runs: in which it was asked, those included that may not; where there are more.
+    """
     asked = [(m.traced.blame, m.stacks) for m in measured if m.traced and m.traced.blame]
     if not asked:
         return None
+    count = max(runs, len(asked))
     sure = [(blame, stacks) for blame, stacks in asked if blame.verdict is Verdict.HOLDS]
     blames = [blame for blame, _ in sure]
     q = asked[0][0].q
@@ -56,16 +62,14 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
         others=sum(b.body_requests for b in blames),
         tail_ns=tail_ns,
         body_ns=body_ns,
-        suspects=_suspects(blames, len(asked)),
+        suspects=_suspects(blames, count),
         unexplained_share=_of_excess(blames, [b.unexplained_share for b in blames]),
         stacks=_added([stacks for _, stacks in sure]),
         verdict=Verdict.HOLDS,
         reasons=(),
     )
-    is_alone = len(asked) == 1
-    return replace(
-        culprits, answer=blames[0].answer if is_alone else _sentence(culprits, len(asked))
-    )
+    answer = blames[0].answer if count == 1 else _sentence(culprits, count)
+    return replace(culprits, answer=answer)
 
 
 def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:

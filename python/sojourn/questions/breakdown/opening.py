@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
+from sojourn.plan.points import Verdict
 from sojourn.questions.breakdown import show as stages
 from sojourn.questions.breakdown import stage_loads
 from sojourn.questions.breakdown.figure import PARTS
@@ -84,33 +85,38 @@ def sentences(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
         start = (
             f"at {column.name} {100 * share:.0f} % of the {whole} of {service.service}'s slowest"
         )
+        doubt = "" if column.verdict is Verdict.HOLDS else ", in doubt"
         yield sentence(
-            f"{start} requests is {name} ({what}){more}",
-            f"{start} requests is {name} ({what})",
-            f"{start} requests is {name}",
+            f"{start} requests is {name} ({what}){more}{doubt}",
+            f"{start} requests is {name} ({what}){doubt}",
+            f"{start} requests is {name}{doubt}",
         )
     yield from _culprits(results)
 
 
 def _culprits(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
     """Who made the slowest slow, of all services in one sentence."""
-    named, asked = [], False
+    named, asked = list[str](), list[bool]()
     for service, one in results:
         for column in stages.blamed(one):
             if column.name != one.accused or not column.culprits:
                 continue
-            asked = True
+            asked.append(column.culprits.verdict is Verdict.HOLDS)
             who = [s for s in column.culprits.suspects if s.is_named and s.kind != "stage"]
-            named += (
-                [f"{who[0].about} ({show.share(who[0].share)}, {service.service})"] if who else []
-            )
+            doubt = "" if column.verdict is Verdict.HOLDS else ", in doubt"
+            named += [
+                f"{first.about} ({show.share(first.share)}, {service.service}{doubt})"
+                for first in who[:1]
+            ]
     if named:
         yield sentence(
             f"the slowest were made slow by {' and '.join(named)}",
             f"the slowest were made slow by {named[0]}",
         )
-    elif asked:
+    elif any(asked):
         yield "No single cause made the slowest requests slow."
+    elif asked:
+        yield "Who made the slowest requests slow is unknown."
 
 
 def lines(results: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator[str]:

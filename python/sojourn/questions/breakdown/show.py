@@ -41,7 +41,7 @@ def lines(breakdown: Breakdown, width: int) -> Iterator[str]:
         yield ""
         yield from _table(columns[first : first + at_once])
     texts = [f"{c.name} ?: {show.sentences(c.reasons)}" for c in breakdown.columns if c.reasons]
-    texts += [f"{c.name}, {answer(c.culprits)}" for c in blamed(breakdown) if c.culprits]
+    texts += [f"{named(c)}, {answer(c.culprits)}" for c in blamed(breakdown) if c.culprits]
     for line in (*texts, *notes(breakdown)):
         yield from textwrap.wrap(f"- {line}", width, subsequent_indent="  ")
 

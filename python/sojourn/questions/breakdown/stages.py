@@ -99,6 +99,7 @@ def _column(
     slowed = [m for m in measured if m.traced and m.traced.is_only_slowed]
     ours = both or sound or slowed
     twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
+    blocks = {m.outcome.point.repeat for m in measured if traced.of(m.outcome.point)[1]}
     traces = [m.traced for m in ours if m.traced]
     cost, windows = tracer_cost.ratios(ours, twins), tracer_cost.of_windows(traces)
     gaps = tracer_cost.gaps(ours)
@@ -128,7 +129,7 @@ def _column(
         reasons=() if both else _why(measured),
         client_wait=next((m.client_wait for m in ours if m.client_wait), ""),
         windows=windows,
-        culprits=culprits.pooled(ours),
+        culprits=culprits.pooled(ours, len(blocks)),
         tail_requests=sum(t.tail.requests for t in traces),
         remarks=tuple(tracer_cost.remarks(cost, windows, gaps)) if traces else (),
         slowest=_slowest(ours),
@@ -236,16 +237,17 @@ def _top(columns: Sequence[Stages], beside: str = traced.NO_NEIGHBOUR) -> Stages
 def _accused(
     columns: Sequence[Stages], top: Stages | None, beside: str = traced.NO_NEIGHBOUR
 ) -> Stages | None:
-    """Where culprits are told of first: there too, if they are known there, or the next best."""
+    """Where culprits are reported first: there too, if they are known there, or the next best."""
     known = [
         c
         for c in columns
         if c.culprits and _is_loaded(c, beside) and c.culprits.verdict is Verdict.HOLDS
     ]
-    if top in known or (top and top.culprits and not known):
+    sure = [c for c in known if c.verdict is Verdict.HOLDS] or known
+    if top in sure or (top and top.culprits and not sure):
         return top
-    carried = [c for c in known if tracer_cost.is_carried(c.cost)]
-    best = carried or known
+    carried = [c for c in sure if tracer_cost.is_carried(c.cost)]
+    best = carried or sure
     return best[-1] if best else None
 
 
@@ -276,8 +278,9 @@ def _answer(
     text = f"{text}{_doubt(top)}."
     if accused is None or accused.culprits is None:
         return text
-    where = "" if accused is top else f"At {accused.name} "
-    return f"{text} {where}{_ended(accused.culprits.answer)}"
+    who = accused.culprits.answer.removesuffix(".")
+    where, doubt = ("", "") if accused is top else (f"At {accused.name} ", _doubt(accused))
+    return f"{text} {where}{who}{doubt}."
 
 
 def _doubt(column: Stages) -> str:
@@ -287,7 +290,3 @@ def _doubt(column: Stages) -> str:
     if column.windows and column.windows.is_tail_slowed:
         return f"; {tracer_cost.slowed_tail(column.windows)}"
     return "; this is in doubt, see the reasons"
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith(".") else f"{sentence}."

@@ -5,11 +5,13 @@ statistics and refused below the sample they need (M10), the mean by Student's t
 as many batches as there are rows without a break, or eight. Nothing is subtracted: the empty
 measurement has a row of its own.
 
-What a change does: requests that were due within 50 ms after single changes against those due
-within 50 ms before them, both pooled. Changes lie far apart, so they are drawn with replacement
-(bootstrap over changes) for the interval of the ratio of the two p99. Where lost requests make one
-of them infinite in a draw, its ratio is 0 or infinite, and counts. Mechanisms are many, so a ratio
-is called more than 1 only at a level that is shared among them (Bonferroni).
+What a change does: requests that were due while single changes lasted, and within 50 ms after
+them, against those due within 50 ms before them, both pooled. Changes lie far apart, so they are
+drawn with replacement (bootstrap over changes) for the interval of the ratio of the two p99. Where
+lost requests make one of them infinite in a draw, its ratio is 0 or infinite, and counts. Where
+they make p99 infinite after the changes and not before, that is longer; its bound is the longest
+request that completed over p99 before. Mechanisms are many, so a ratio is called more than 1 only
+at a level that is shared among them (Bonferroni).
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.5 (units that are drawn
 whole); Law, Simulation Modeling and Analysis (2015), 9.5.3 (batch means).
@@ -76,7 +78,8 @@ class Felt:
 
     Attributes:
         before_ns, after_ns: p99 of the pooled requests; None if refused; `inf`: lost ones decide.
-        ratio, interval: None if refused.
+        ratio, interval: None if refused; `inf` where lost ones decide p99 after the changes alone:
+            then the lower end is a bound.
         is_longer: the ratio is more than 1 at the level that all mechanisms share.
     """
 
@@ -186,7 +189,7 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
     )
     both = [_tails(draws.astype(np.float64) @ side, edges) for side in counts]
     is_ratio = np.isfinite(both[0]) | np.isfinite(both[1])
-    if not np.isfinite(p99s).all() or is_ratio.mean() < COVERAGE:
+    if not math.isfinite(p99s[0]) or is_ratio.mean() < COVERAGE:
         return Felt(
             changes=len(changes),
             requests=least,
@@ -199,10 +202,11 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
     ratios = both[1][is_ratio] / both[0][is_ratio]
     below = (1 - COVERAGE) / 2
     # Ends are ratios of draws: between a finite one and an infinite one there is nothing.
-    lo, shared = (
-        float(np.quantile(ratios, p, method="lower")) for p in (below, below / max(1, mechanisms))
-    )
+    shared = float(np.quantile(ratios, below / max(1, mechanisms), method="lower"))
     hi = float(np.quantile(ratios, 1 - below, method="higher"))
+    if math.isinf(p99s[1]):  # by how much it is longer is not known: by what completed at least
+        ratios = np.minimum(both[1], edges[-1])[is_ratio] / both[0][is_ratio]
+    lo = float(np.quantile(ratios, below, method="lower"))
     return Felt(
         changes=len(changes),
         requests=least,
@@ -212,6 +216,15 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
         interval=Interval(lo=lo, hi=hi),
         is_longer=shared > 1,
     )
+
+
+def ratio_words(effect: Felt) -> str:
+    """How many times as long, with its interval; as a bound where it is infinite; "" if refused."""
+    if effect.ratio is None or effect.interval is None:
+        return ""
+    if math.isinf(effect.ratio):
+        return f"at least {effect.interval.lo:.2f}"
+    return f"{effect.ratio:.2f} ({ends_words(effect.interval)})"
 
 
 def ends_words(interval: Interval) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sojourn.questions.isolation_cost import costs
-from sojourn.questions.isolation_cost.files import WINDOW_NS, Change, around
+from sojourn.questions.isolation_cost.files import WINDOW_NS, Change, apart, around
 
 SHUFFLED = [int(n) for n in np.random.default_rng(0).permutation(10_000)]
 
@@ -79,11 +79,33 @@ def test_few_changes_are_refused_and_lost_requests_decide() -> None:
     few = costs.tail_effect(_changes(rng, 1.0, 7), mechanisms=1, seed=1)
     assert few.ratio is None
     assert "8 are needed" in few.refused
-    lost = [Change(before=c.before, after=np.full(200, np.inf)) for c in _changes(rng, 1.0)]
+    lost = [Change(before=c.after, after=c.before) for c in _lossy(rng)]
     result = costs.tail_effect(lost, mechanisms=1, seed=1)
     assert result.ratio is None
-    assert result.after_ns == np.inf
+    assert result.before_ns == np.inf
     assert "never completed" in result.refused
+    both = [Change(before=c.after, after=c.after) for c in _lossy(rng)]
+    assert costs.tail_effect(both, mechanisms=1, seed=1).ratio is None
+
+
+def _lossy(rng: np.random.Generator) -> list[Change]:
+    """Changes after which a tenth of the requests is lost."""
+    lost = np.full(20, np.inf)
+    return [Change(before=c.before, after=np.append(c.after, lost)) for c in _changes(rng, 1.0)]
+
+
+def test_a_change_after_which_requests_are_lost_lengthens_the_tail() -> None:
+    """By how much is not known: p99 is beyond the longest request that completed."""
+    changes = _lossy(np.random.default_rng(4))
+    result = costs.tail_effect(changes, mechanisms=10, seed=1)
+    assert (result.after_ns, result.ratio, result.is_longer) == (np.inf, np.inf, True)
+    assert result.interval is not None
+    assert result.before_ns is not None
+    longest_ns = max(float(one.after[np.isfinite(one.after)].max()) for one in changes)
+    longest_ns = max(longest_ns, *(float(one.before.max()) for one in changes))
+    assert 1 < result.interval.lo < longest_ns / result.before_ns
+    assert result.interval.hi == np.inf
+    assert costs.ratio_words(result) == f"at least {result.interval.lo:.2f}"
 
 
 WHOLE = np.linspace(1e5, 2e5, 200)
@@ -116,10 +138,26 @@ def test_draws_in_which_p99_is_infinite_are_ends_of_the_interval(
 def test_requests_around_a_change_are_those_due_within_the_window() -> None:
     due = np.arange(0, 10 * WINDOW_NS, WINDOW_NS / 10, dtype=float)
     at = 5.0 * WINDOW_NS
-    change = around(due, due.copy(), at)
+    change = around(due, due.copy(), at, at)
     assert change is not None
     assert (change.before[0], change.before[-1]) == (4 * WINDOW_NS, at - WINDOW_NS / 10)
     assert (change.after[0], len(change.after)) == (at, 10)
-    assert around(due, due, 0.5 * WINDOW_NS) is None
-    assert around(due, due, 9.5 * WINDOW_NS) is None
-    assert around(np.empty(0), np.empty(0), 1.0) is None
+    assert around(due, due, 0.5 * WINDOW_NS, 0.5 * WINDOW_NS) is None
+    assert around(due, due, 9.5 * WINDOW_NS, 9.5 * WINDOW_NS) is None
+    assert around(np.empty(0), np.empty(0), 1.0, 1.0) is None
+
+
+def test_of_a_change_that_takes_long_all_of_it_counts_and_the_window_after_it() -> None:
+    due = np.arange(0, 10 * WINDOW_NS, WINDOW_NS / 10, dtype=float)
+    begin, end = 3.0 * WINDOW_NS, 7.0 * WINDOW_NS
+    change = around(due, due.copy(), begin, end)
+    assert change is not None
+    assert (change.before[0], len(change.before)) == (2 * WINDOW_NS, 10)
+    assert (change.after[0], change.after[-1]) == (begin, 8 * WINDOW_NS - WINDOW_NS / 10)
+    assert around(due, due, begin, 9.5 * WINDOW_NS) is None
+
+
+def test_changes_that_follow_at_once_have_nothing_before_them() -> None:
+    w = WINDOW_NS
+    first, late, next_, again = (0, w), (2 * w, 9 * w), (11 * w, 12 * w), (14 * w, 15 * w)
+    assert list(apart([first, late, next_, again])) == [first, next_, again]

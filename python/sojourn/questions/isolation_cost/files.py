@@ -7,6 +7,8 @@ window before or after each are found by the client's own log.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +61,7 @@ class CostFile(Table):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Sojourn times, ns, of the requests due before and after one single change; `inf`: lost."""
+    """Sojourn times, ns, of the requests due before and from one single change on; `inf`: lost."""
 
     before: Floats
     after: Floats
@@ -100,24 +102,36 @@ def _changes(folder: Path, cost_file: CostFile) -> dict[str, tuple[Change, ...]]
     return {
         one.name: tuple(
             change
-            for begin, _ in one.changes
-            if (change := around(due_ns, sojourn_ns, begin - zero)) is not None
+            for begin, end in apart(one.changes)
+            if (change := around(due_ns, sojourn_ns, begin - zero, end - zero)) is not None
         )
         for one in cost_file.mechanisms
     }
 
 
-def around(due_ns: Floats, sojourn_ns: Floats, at_ns: float) -> Change | None:
-    """The requests due within a window before and after a moment; None unless all of both is there.
+def apart(changes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Begin and end, ns, of the changes that the windows of the change before do not reach."""
+    over_ns = -math.inf
+    for begin, end in changes:
+        if begin - WINDOW_NS >= over_ns:
+            yield begin, end
+        over_ns = end + WINDOW_NS
+
+
+def around(due_ns: Floats, sojourn_ns: Floats, begin_ns: float, end_ns: float) -> Change | None:
+    """The requests due before a change, and while it lasts and after it.
+
+    None unless the windows of both sides are there as a whole.
 
     Args:
         due_ns: intended arrivals, ascending, ns.
         sojourn_ns: of each.
-        at_ns: the moment, on the same clock.
+        begin_ns: of the change, on the same clock.
+        end_ns: likewise.
     """
-    if due_ns.size == 0 or at_ns - WINDOW_NS < due_ns[0] or at_ns + WINDOW_NS > due_ns[-1]:
+    edges = np.array([begin_ns - WINDOW_NS, begin_ns, end_ns + WINDOW_NS])
+    if due_ns.size == 0 or edges[0] < due_ns[0] or edges[-1] > due_ns[-1]:
         return None
-    edges = at_ns + WINDOW_NS * np.array([-1, 0, 1])
     first, middle, last = np.searchsorted(due_ns, edges)
     return Change(before=sojourn_ns[first:middle], after=sojourn_ns[middle:last])
 

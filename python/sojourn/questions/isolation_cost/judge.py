@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn import units
 from sojourn.analysis.answer_kind import Answer
@@ -14,7 +15,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan import make
 from sojourn.plan.next import Progress
-from sojourn.plan.points import Verdict
+from sojourn.plan.points import Outcome, Verdict
 from sojourn.questions.isolation_cost import costs, files
 from sojourn.questions.isolation_cost.costs import Cost, Felt
 from sojourn.questions.isolation_cost.files import Costs, CostTable
@@ -79,24 +80,26 @@ class IsolationCostAnswer(Answer):
     ) -> IsolationCosts | None:
         """All blocks together; it decides only where nothing else is asked."""
         del finding
-        points = [one for one in map(files.of, data.of(spec.label)) if one is not None]
-        if not points:
+        each = [(one, m.outcome) for m in data.of(spec.label) if (one := files.of(m)) is not None]
+        if not each:
             return None
+        points = [_trusted(*one) for one in each]
         by_name: dict[str, list[tuple[Costs, CostTable]]] = defaultdict(list)
         for point in points:
             for table in point.file.mechanisms:
                 by_name[table.name].append((point, table))
-        judged = sum(any(table.changes for _, table in each) for each in by_name.values())
+        judged = sum(any(table.changes for _, table in own) for own in by_name.values())
         rows = tuple(
-            _row(each, judged, make.seed_of(data.study, f"{spec.label}/{name}"))
-            for name, each in by_name.items()
+            _row(own, judged, make.seed_of(data.study, f"{spec.label}/{name}"))
+            for name, own in by_name.items()
         )
         idle = [p.file.others_share for p in points if p.file.host == IDLE]
         known = [share for share in idle if share is not None]
         section = IsolationCosts(
             rows=rows, share=share_of(data.study), others_share=max(known, default=None)
         )
-        return _with_answer(section, progress, is_alone=set(spec.measure) == {NAME})
+        left_out = _left_out([o for point, o in each if point.file.host == LOADED])
+        return _with_answer(section, progress, left_out, is_alone=set(spec.measure) == {NAME})
 
     def counted(self, findings: Findings) -> Counted | None:
         """Costs of the mechanisms that are here, each on each host."""
@@ -108,6 +111,21 @@ class IsolationCostAnswer(Answer):
             for cost in row.costs.values()
         )
         return count(each, "costs") if own else None
+
+
+def _trusted(point: Costs, outcome: Outcome) -> Costs:
+    """A point; without what its requests say of changes where its run is in doubt."""
+    return replace(point, changes={}) if outcome.verdict is Verdict.UNKNOWN else point
+
+
+def _left_out(loaded: Sequence[Outcome]) -> tuple[str, bool]:
+    """Which runs under load do not count, and why, "" of none; and whether it is all of them."""
+    off = [outcome for outcome in loaded if outcome.verdict is Verdict.UNKNOWN]
+    if not off:
+        return "", False
+    why = next((reason for outcome in off for reason in outcome.reasons), "they are in doubt")
+    share = f"{len(off)} of {len(loaded)}"
+    return f"runs under load that do not count: {share}, {why}", len(off) == len(loaded)
 
 
 def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row:
@@ -150,8 +168,11 @@ def _doubts(each: Sequence[tuple[Costs, CostTable]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(results))
 
 
-def _with_answer(section: IsolationCosts, progress: Progress, *, is_alone: bool) -> IsolationCosts:
-    reasons = tuple(_reasons(section, progress))
+def _with_answer(
+    section: IsolationCosts, progress: Progress, left_out: tuple[str, bool], *, is_alone: bool
+) -> IsolationCosts:
+    why, is_all = left_out
+    reasons = (*_reasons(section, progress), *([why] if is_all else []))
     verdict = (Verdict.UNKNOWN if reasons else Verdict.HOLDS) if is_alone else None
     parts = [sentence(row) for row in section.rows if row.name in SENTENCE_ROWS and row.costs]
     lacking = [row.name for row in section.rows if row.missing]
@@ -164,9 +185,10 @@ def _with_answer(section: IsolationCosts, progress: Progress, *, is_alone: bool)
         text += f" One change lengthens p99 of the service under load: {named}."
     elif any(row.felt and row.felt.ratio for row in section.rows):
         text += " That one change lengthens p99 of the service under load was not shown of any."
+    text += f" {why[:1].upper()}{why[1:]}." if why else ""
     return IsolationCosts(
         headline=" ".join(parts[:NAMED_MAX]) or "No mechanism could be applied.",
-        answer=text or "No mechanism could be applied.",
+        answer=text.strip() or "No mechanism could be applied.",
         verdict=verdict,
         reasons=reasons,
         paper=tuple(_paper(section.rows)),
@@ -222,6 +244,8 @@ def _longer(row: Row) -> str:
     tail = row.felt
     if tail is None or tail.interval is None:
         return row.name
+    if tail.ratio == math.inf:
+        return f"{row.name} {costs.ratio_words(tail)} times"
     return f"{row.name} {tail.ratio:.2f} times ({costs.ends_words(tail.interval)})"
 
 

@@ -145,6 +145,8 @@ def _tail(section: IsolationCosts) -> str:
 
 def _longer(ratio: float, ends: Interval | None) -> str:
     """By how much; without an upper end at least by how much."""
+    if ends is not None and math.isinf(ratio):
+        return f"at least {ends.lo:.2g}"
     if ends is not None and math.isinf(ends.hi):
         return numbers.span(ratio, ends, is_shown=True)
     return numbers.ratio(ratio, ends)

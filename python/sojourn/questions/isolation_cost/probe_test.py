@@ -17,6 +17,7 @@ from sojourn.knobs import Lack, Turned
 from sojourn.knobs.settings import AFFINITY, POLICY, TEXT, Setting
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.knobs.thp import PATH
+from sojourn.questions.isolation_cost.files import apart
 from sojourn.questions.isolation_cost.mechanisms import KINDS, Mechanism, MechanismInputs, timing
 from sojourn.questions.isolation_cost.mechanisms.files import Files
 from sojourn.questions.isolation_cost.mechanisms.mechanism import MechanismKind
@@ -155,6 +156,27 @@ def test_under_load_each_has_its_turn_or_its_lack_is_reported(
     late = _timed(Fake())
     timing.under_load([late], inputs, counts, length_s=0.0, seed=1, stop=lambda: False)
     assert late.failed == "the load ended before it was applied"
+
+
+def test_windows_around_changes_that_take_long_are_apart(
+    facts: host.Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "time_ns", lambda: round(1e9 * clock[0]))
+    monkeypatch.setattr(time, "sleep", lambda s: clock.__setitem__(0, clock[0] + s))
+
+    class Slow(Fake):
+        def act(self, which: int) -> None:
+            super().act(which)
+            clock[0] += 0.7
+
+    one = _timed(Slow())
+    inputs = _mechanism_inputs(facts, MemoryBook())
+    counts = {False: 40, True: 1}
+    timing.under_load([one], inputs, counts, length_s=10.0, seed=1, stop=lambda: False)
+    assert len(one.changes) >= 8
+    assert list(apart(one.changes)) == one.changes
 
 
 def test_files_are_put_back_from_either_level(facts: host.Facts, tmp_path: Path) -> None:

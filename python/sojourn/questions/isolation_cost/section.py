@@ -129,10 +129,10 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
             name=name,
             title=title,
             caption=(
-                "Requests due within 50 ms after a single change against those due within 50 ms"
-                " before it. Lines are 95 % intervals over changes, each for itself. A line that"
-                " ends at ten times the ratio, or at a tenth, has no end there. `empty` changes"
-                " nothing, and shows what chance does. (M24)"
+                "Requests due during a single change and within 50 ms after it against those due"
+                " within 50 ms before it. Lines are 95 % intervals over changes, each for itself. A"
+                " line that ends at ten times the ratio, or at a tenth, has no end there. `empty`"
+                " changes nothing, and shows what chance does. (M24)"
             ),
             alt=f"After {longer} of {len(drawn)} mechanisms p99 is longer.",
             table=table,
@@ -144,7 +144,10 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
 def _with_ends(record: Record) -> Record:
     """With ends that have a place on a logarithmic axis: 0 and infinity have none."""
     ratio, lo, hi = (number(record[key]) or 0.0 for key in ("times", "lo", "hi"))
+    if math.isinf(ratio):  # a bound is all that is known of it
+        ratio = lo or 1.0
     return record | {
+        "times": ratio,
         "lo": lo if lo > 0 else ratio / REACH,
         "hi": hi if math.isfinite(hi) else ratio * REACH,
     }

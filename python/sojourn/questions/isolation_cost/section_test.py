@@ -57,14 +57,20 @@ def _costs(host: str, others: float) -> Costs:
     return Costs(file=file, changes={"cpu_quota": tuple(changes)} if loaded else {})
 
 
-def _study_data(others: float) -> StudyData:
+def _study_data(others: float, loaded: Verdict = Verdict.HOLDS) -> StudyData:
+    """A study; `loaded`: whether its run under load is believed."""
     of = spec.load("isolation_cost", profile="quick", asks=PLANS.mistakes)
     played = play(of, imagine, PLANS)
     hosts = [o.point.setting.get(plan.HOST) for o in played]
     assert sorted(str(host) for host in hosts if host) == sorted(plan.HOSTS)
+    why = ("client stopped",) if loaded is Verdict.UNKNOWN else ()
+    outcomes = [
+        replace(o, verdict=loaded, reasons=why) if host == plan.LOADED else o
+        for o, host in zip(played, hosts, strict=True)
+    ]
     every = (
         Measured(outcome=o, own=_costs(str(host), others) if host else None)
-        for o, host in zip(played, hosts, strict=True)
+        for o, host in zip(outcomes, hosts, strict=True)
     )
     return StudyData(study=of, measured=tuple(every), questions=PLANS)
 
@@ -88,6 +94,40 @@ def test_a_change_is_reported_with_interval_host_and_paper() -> None:
     lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
     times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
     assert {" ".join(line.split()[-2:]) for line in lines[: len(times)]} == times
+
+
+def test_changes_in_a_run_under_load_that_is_in_doubt_do_not_count() -> None:
+    result = analysis.study(_study_data(0.01, Verdict.UNKNOWN), answers())
+    why = "uns under load that do not count: 1 of 1, client stopped"
+    assert result.verdict is Verdict.UNKNOWN
+    assert any(f"r{why}" in reason for reason in result.reasons)
+    service = result.services[0]
+    assert "One change" not in service.answer
+    assert f"R{why}." in service.answer
+    section = service.section(IsolationCosts)
+    assert section is not None
+    (effect,) = [row.felt for row in section.rows if row.felt]
+    assert effect.refused == "0 changes had requests around them, 8 are needed"
+    assert {"idle", "loaded"} < set(section.rows[0].costs), "what it costs is known all the same"
+
+
+def test_where_lost_requests_leave_no_ratio_the_bound_is_shown() -> None:
+    effect = Felt(
+        changes=20,
+        requests=4_000,
+        before_ns=1e5,
+        after_ns=math.inf,
+        ratio=math.inf,
+        interval=Interval(lo=3.2, hi=math.inf),
+        is_longer=True,
+    )
+    row = replace(testing_opening._cost_row("cpu_quota", 38e3), felt=effect)
+    [record] = tail_effect_rows(IsolationCosts(rows=(row,)))
+    assert (record["said"], record["word"]) == ("at least 3.20", "longer")
+    assert judge._longer(row) == "cpu_quota at least 3.20 times"
+    assert "cpu quota at least 3.2 times" in opening._tail(IsolationCosts(rows=(row,)))
+    drawn = _with_ends(record)
+    assert (drawn["times"], drawn["lo"], drawn["hi"]) == (3.2, 3.2, 32.0)
 
 
 def test_an_interval_without_an_end_is_shown_as_that() -> None:

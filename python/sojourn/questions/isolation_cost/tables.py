@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.questions.isolation_cost.costs import Cost, ends_words
+from sojourn.questions.isolation_cost.costs import Cost, ratio_words
 from sojourn.questions.isolation_cost.judge import IsolationCosts, Row
 from sojourn.questions.isolation_cost.plan import HOSTS
 from sojourn.questions.isolation_cost.table_iv import TABLE_IV
@@ -85,11 +85,7 @@ def _tail_effect(row: Row) -> Record:
     effect = row.felt
     assert effect is not None  # noqa: S101  # those without were left out
     lo, hi = (effect.interval.lo, effect.interval.hi) if effect.interval else (None, None)
-    text = (
-        f"{effect.ratio:.2f} ({ends_words(effect.interval)})"
-        if effect.ratio and effect.interval
-        else "refused"
-    )
+    text = ratio_words(effect) or "refused"
     # fmt: off
     return {
         "mechanism": row.name, "changes": effect.changes, "requests": effect.requests,

@@ -153,8 +153,10 @@ def _kind(
     def lacks(inputs: MechanismInputs) -> Lack | None:
         if lack := taken(inputs, name):
             return lack
+        on = inputs.on
         asked = (
-            Asked(level=level, tree=inputs.on.tree, place=inputs.place) for level in levels(inputs)
+            Asked(level=level, tree=on.tree, place=inputs.place, work=on.work)
+            for level in levels(inputs)
         )
         return next(filter(None, map(knobs.kind(name).lacks, asked)), None)
 

@@ -12,7 +12,7 @@ import time
 from collections import ChainMap
 from functools import partial
 
-from sojourn import places, programs
+from sojourn import extras, places, programs
 from sojourn.host.abilities import abilities
 from sojourn.knobs import Lack
 from sojourn.places import Launch, Place
@@ -98,7 +98,7 @@ class Restart(Mechanism):
 def lacks(name: str, inputs: MechanismInputs) -> Lack | None:
     """The place, and what it needs of the machine."""
     if name.partition(":")[0] not in places.KINDS:
-        return Lack(missing=f"the place {name} in this lab", fix="update sojourn")
+        return Lack(missing=f"the place {name} in this lab", fix=extras.UPDATE)
     kind = places.kind(name)
     for ability in abilities(inputs.facts):
         if ability.name in kind.abilities and not ability.can:

@@ -230,13 +230,15 @@ class _Turn:
         which = apply(mechanism, self.into, which, 1, self.stop)
         self.into.changes.append((began_unix_ns, time.time_ns()))
         wanted = -(-(self.count - len(self.into.ns)) // cycles)
-        if wanted > 0 and time.monotonic() - began < SLOW_S:
+        is_burst = wanted > 0 and time.monotonic() - began < SLOW_S
+        if is_burst:
             time.sleep(max(0.0, began + BURST_AT_S - time.monotonic()))
             end = time.monotonic() + BURST_S_MAX
             over: Stop = lambda: time.monotonic() > end or self.stop()  # noqa: E731
             which = apply(mechanism, self.into, which, wanted, over)
         rest = CYCLE_S * (1 + JITTER * (self.lot.random() - 0.5))
-        gap = max(began + rest, time.monotonic() + CYCLE_S / 2) if wanted <= 0 else began + rest
+        # After a change that takes long too the windows around it and the next one are apart.
+        gap = max(began + rest, time.monotonic() + (0.0 if is_burst else CYCLE_S / 2))
         time.sleep(max(0.0, min(gap, self.until) - time.monotonic()))
         return which
 
