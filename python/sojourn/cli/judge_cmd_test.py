@@ -143,7 +143,7 @@ def test_json_holds_the_same(
     assert result["verdict"] == "misleading"
     assert result["load_exit_code"] == 99
     assert result["load"]["rate_rps"] == 1000
-    assert len(result["gaps"]["stops"]) == 9
+    assert len(result["gaps"]["stops"]) == 10
     assert result["numbers"][2]["users"]["value"] > 100 * MS
 
 

@@ -1,4 +1,4 @@
-"""The disk that a path is on, where it is one that the kernel can limit: "MAJOR:MINOR".
+"""The disk that a path is on, if the kernel can limit it: "MAJOR:MINOR".
 
 The kernel limits whole disks, not partitions. A file system in memory is on none. ZFS and overlay
 number their devices themselves and name no disk. btrfs does so too, but the kernel lists its

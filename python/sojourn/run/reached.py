@@ -1,4 +1,4 @@
-"""Whether clients of a service that the lab has started reach it, and no other program.
+"""Whether clients reach the service that the lab started, and no other program.
 
 An answer proves nothing: another program may have taken the port. It may also have the same port of
 another address. A name such as `localhost` stands for 127.0.0.1 and ::1, and clients take the first

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
-/* Processes of the service: requests and threads of others are left out. */
+/*
+ * Processes of the service: requests and threads of others are left out. A service may start one for each
+ * connection. User space removes those that have ended, within a second, but not in a whole trace.
+ */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
-	__uint(max_entries, 1024);
+	__uint(max_entries, 16384);
 	__type(key, u32);
 	__type(value, u32);
 } tgids SEC(".maps");

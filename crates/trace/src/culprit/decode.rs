@@ -8,7 +8,7 @@ use crate::reconstruct::layout::told;
 pub const SIZE: usize = told::SIZE;
 /// Where its two texts lie.
 const COMM: std::ops::Range<usize> = told::COMM..told::NAME;
-const NAME: std::ops::Range<usize> = told::NAME..told::SIZE;
+const NAME: std::ops::Range<usize> = told::NAME..SIZE;
 /// Things retained of one trace: a quarter of a gigabyte. What comes later is lost, and counted.
 const MOST: usize = 1_500_000;
 

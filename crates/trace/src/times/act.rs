@@ -15,6 +15,8 @@ use crate::judge::result::TargetFacts;
 
 /// How often the ring is emptied.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often processes that have ended are forgotten, ns.
+const FORGET_NS: u64 = 1_000_000_000;
 
 /// What is asked for on the command line, checked, in ns and bytes.
 pub struct Asked<'a> {
@@ -50,25 +52,40 @@ pub fn act(
             && Monotonic.now_ns() < started_ns + asked.duration_ns
             && Path::new(&own).exists()
     };
+    let mut next_forget_ns = started_ns + FORGET_NS;
     while is_on() {
         std::thread::sleep(LOOK);
         hooks.take()?;
+        if Monotonic.now_ns() >= next_forget_ns {
+            hooks.forget_ended()?;
+            next_forget_ns = Monotonic.now_ns() + FORGET_NS;
+        }
     }
     hooks.enable(false);
+    let service_ended = !Path::new(&own).exists();
     let duration_ns = Monotonic.now_ns() - started_ns;
     hooks.take()?;
     let counts = hooks.counts();
     file::write(file, hooks.rows().all())?;
     let verdict = verdict(&counts, asked.unmatched_max);
-    Ok(TimesResult { schema: SCHEMA, target, started_ns, duration_ns, counts, verdict })
+    Ok(TimesResult {
+        schema: SCHEMA,
+        target,
+        started_ns,
+        duration_ns,
+        service_ended,
+        counts,
+        verdict,
+    })
 }
 
 /// The result in lines for a terminal: how many requests, and each reason to doubt them.
 pub fn page(result: &TimesResult, path: &Path) -> String {
     let (count, seconds) = (result.counts.requests, result.duration_ns as f64 / 1e9);
     let reasons = result.verdict.reasons.iter().map(|reason| format!("unknown: {reason}\n"));
+    let ended = if result.service_ended { "the service ended before the trace\n" } else { "" };
     format!(
-        "{count} requests in {seconds:.1} s: {}\n{}",
+        "{count} requests in {seconds:.1} s: {}\n{ended}{}",
         path.display(),
         reasons.collect::<String>()
     )

@@ -1,9 +1,10 @@
 //! The hooks that report every request: load, attach, take what they send.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
-use libbpf_rs::{Link, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore as _, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 
 use super::result::Counts;
@@ -25,7 +26,7 @@ pub(super) struct Hooks {
     ring: RingBuffer<'static>,
     rows: Rc<RefCell<Rows>>,
     _links: Vec<Link>,
-    _object: Object,
+    object: Object,
 }
 
 impl Hooks {
@@ -49,12 +50,27 @@ impl Hooks {
         follow(&object, &control, target)?;
         let hooks = HOOKS.into_iter().filter(|(name, _)| *name != SIGNALS);
         let links = hooks.map(|hook| attach(&object, hook)).collect::<Result<_, _>>()?;
-        Ok(Self { control, counts, ring, rows, _links: links, _object: object })
+        Ok(Self { control, counts, ring, rows, _links: links, object })
     }
 
     /// Requests are timed from now on, or not any more.
     pub(super) fn enable(&self, is_on: bool) {
         self.control.set(control::IS_ENABLED, u64::from(is_on));
+    }
+
+    /// Forgets processes that have ended: there is room for so many, and a service may start one for each connection.
+    pub(super) fn forget_ended(&self) -> Result<(), Fault> {
+        let tgids = load::map(&self.object, "tgids")?;
+        let has_ended = |key: &Vec<u8>| {
+            let pid = key.as_slice().try_into().map(u32::from_ne_bytes);
+            // One whose first thread has ended is there as long as others run.
+            pid.is_ok_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+        };
+        let ended: Vec<Vec<u8>> = tgids.keys().filter(has_ended).collect();
+        for key in ended {
+            let _ = tgids.delete(&key); // it may be gone
+        }
+        Ok(())
     }
 
     /// Takes what came.
@@ -73,7 +89,8 @@ impl Hooks {
         let lost = [counts::DROPPED, counts::UNTRACKED].map(|at| self.counts.word(at));
         Counts {
             requests: rows.all().len() as u64,
-            dropped: lost.iter().sum::<u64>() + rows.left_out,
+            dropped: lost.iter().sum(),
+            left_out: rows.left_out,
             together: self.counts.word(counts::TOGETHER),
             foreign: self.counts.word(counts::FOREIGN),
         }

@@ -1,4 +1,4 @@
-"""What a suspect adds to a cost of the service: mean differences in blocks (M22)."""
+"""What a suspect adds to a cost of the service: differences in blocks (M22)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those who are suspected: found on the stage and on the machine, stopped and let go.
+"""Suspects: found on the stage and on the machine, stopped and let go.
 
 Neighbours of the scene are stopped by their process groups, all at once. What the study names of
 the machine's own is stopped process by process, and is in the journal before (`places.halt`).

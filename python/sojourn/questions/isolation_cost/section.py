@@ -177,8 +177,8 @@ class IsolationCostShown(Shown):
         """What was not measured, and why."""
         return [row for row in isolation_costs.rows if not row.costs]
 
-    def felt(self, isolation_costs: IsolationCosts) -> list[Record]:
-        """What p99 felt of each change."""
+    def tail_effects(self, isolation_costs: IsolationCosts) -> list[Record]:
+        """How each change lengthened p99: rows of a table."""
         return tail_effect_rows(isolation_costs)
 
     def number(self, service: ServiceFinding) -> Number | None:
@@ -211,7 +211,7 @@ class IsolationCostShown(Shown):
         for lack in self.lacking(section):
             why = f"{lack.missing} is missing" if lack.missing else show.sentences(lack.doubts)
             yield f"{lack.name}: {why}{f'; {lack.mend}' if lack.mend else ''}"[:width]
-        rows = self.felt(section)
+        rows = self.tail_effects(section)
         if rows:
             yield "p99 after one change, over p99 before it ".ljust(width, "=")
             for row in rows:
