@@ -41,6 +41,27 @@ while True:
             look.unregister(key.fileobj)
             key.fileobj.close()
 """
+FORKING = """
+import os, signal, socket, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    connection = server.accept()[0]
+    if os.fork() == 0:
+        server.close()
+        while data := connection.recv(100):
+            connection.sendall(data)
+        os._exit(0)
+    connection.close()
+"""
+CALLS = 1500  # more than the kernel's side once had room for
+CALLER = """
+import socket, sys
+for _ in range(int(sys.argv[2])):
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+        connection.sendall(b"hello")
+        assert connection.recv(100) == b"hello"
+"""
 CLIENT = """
 import socket, sys, threading, time
 port, threads, each, seconds, answer = sys.argv[1:]
@@ -64,15 +85,15 @@ open(answer, "w").write(str(len(sent)))
 """
 
 
-@pytest.fixture
-def server() -> Iterator[tuple[int, int]]:
+@pytest.fixture(params=[SERVER], ids=["one process"])
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
     """Its process and port."""
     try:
         target.check_rights()
     except HostFault as fault:
         pytest.skip(str(fault.what))
     port = ports.free()
-    with subprocess.Popen([sys.executable, "-c", SERVER, str(port)]) as process:
+    with subprocess.Popen([sys.executable, "-c", request.param, str(port)]) as process:
         try:
             while not ports.listeners(port):
                 assert process.poll() is None
@@ -172,3 +193,22 @@ def test_a_load_that_runs_is_judged_by_its_process(server: tuple[int, int], tmp_
     assert of["load_exit_code"] is None
     assert of["requests"] >= 100
     assert of["client"]["busiest"]
+
+
+@pytest.mark.parametrize("server", [FORKING], indirect=True, ids=["a process for each connection"])
+def test_a_server_with_a_process_for_each_connection_is_seen_to_the_end(
+    server: tuple[int, int],
+) -> None:
+    _, port = server
+    command = [sys.executable, "-c", CALLER, str(port), str(CALLS)]
+    words = ["--port", str(port), "--json", "--", *command]
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", "judge", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    of = json.loads(done.stdout)
+    assert (of["requests"], of["connections"]) == (CALLS, CALLS)
+    assert "none of the service's" not in " ".join(of["unknown"])

@@ -109,8 +109,8 @@ def judge(
     tool measured and from when, and how long users would have waited if they came by the tool's
     schedule.
 
-    Needs root, and a server on this machine. TLS is no obstacle. The tap costs a saturated server
-    about an eighth of its throughput.
+    Needs root, and a server on this machine. TLS is no obstacle if connections last. The tap costs
+    a saturated server about an eighth of its throughput.
 
     What the tool prints goes to stderr. Exit codes: 0 fair, 1 the tool's numbers are not what
     users would have waited, 2 wrong usage or no rights, 3 unknown (too few requests, or the trace

@@ -5,6 +5,7 @@ One more tool is one more function and one more line in `TOOLS`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -26,7 +27,7 @@ from sojourn.importers.series import Facts
 from sojourn.referee import facts as own
 from sojourn.referee import k6_script
 from sojourn.referee.load import Load
-from sojourn.referee.options import number, per_second, value
+from sojourn.referee.options import handshakes, is_set, number, per_second, value
 
 Words = Sequence[str]
 
@@ -96,8 +97,27 @@ def _fortio(words: Words) -> Load:
 
 
 def _pgbench(words: Words) -> Load:
+    """Its rate is one of transactions, which is that of requests only if each has one query."""
     load = _plain(pgbench_facts.FACTS, "-R", "--rate", arrivals="poisson")(words)
-    return replace(load, facts=pgbench_facts.RATED) if load.rate_rps else load
+    load = replace(load, handshakes=PG_HANDSHAKES)
+    if not load.rate_rps:
+        return load
+    load = replace(load, facts=pgbench_facts.RATED)
+    if _has_one_query(words):
+        return load
+    note = "-R of pgbench counts transactions, and one may have several queries: give --rate."
+    return replace(load, rate_rps=None, arrivals="", notes=(note,))
+
+
+def _has_one_query(words: Words) -> bool:
+    """Whether each transaction is one query, over a connection that lasts."""
+    name = (value(words, "-b", "--builtin") or "").partition("@")[0]
+    is_named = len(name) > 1 and "select-only".startswith(name)
+    is_select = "--select-only" in words or is_set(words, "S", PG_VALUED)
+    scripts = is_select + sum(word.startswith(("-b", "--builtin")) for word in words)
+    others = any(is_set(words, letter, PG_VALUED) for letter in "NC")
+    others |= any(word.startswith(("-f", "--file", "--skip-some", "--connect")) for word in words)
+    return (is_select or is_named) and scripts == 1 and not others
 
 
 def _ghz(words: Words) -> Load:
@@ -122,6 +142,8 @@ def _sojourn_load(words: Words) -> Load:
 
 
 _wrk2 = _plain(wrk2.FACTS, "-R", "--rate")
+PG_VALUED = "bcDfFhjLMpPRstTU"  # letters of pgbench's options behind which a value follows
+PG_HANDSHAKES = 2  # to the name of the user, and to the password
 _CLIENTS, _THREADS = (("-c", "--clients"), 50), (("-t", "--threads"), 4)
 
 #: By the name of the program.
@@ -145,6 +167,16 @@ TOOLS: Mapping[str, Callable[[Words], Load]] = {
     "redis-benchmark": _plain(own.REDIS_BENCHMARK),
     "sojourn-load": _sojourn_load,
 }
+#: Options for requests that a connection sends before it waits for a reply, by the program.
+PIPELINES: Mapping[str, tuple[str, ...]] = {
+    "redis-benchmark": ("-P",),
+    "memtier_benchmark": ("--pipeline",),
+    "autocannon": ("-p", "--pipelining"),
+    "autocannon.js": ("-p", "--pipelining"),
+    "oha": ("-p",),
+    "h2load": ("-m", "--max-concurrent-streams"),
+    "mutilate": ("-d", "--depth"),
+}
 SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 LONGEST = 100_000  # letters of a shell's command that are looked at
 
@@ -152,7 +184,8 @@ LONGEST = 100_000  # letters of a shell's command that are looked at
 def recognised(argv: Words) -> Load:
     """The load that a command line asks for; an empty one where the tool is not known.
 
-    What starts another program is looked through: `taskset`, `env`, `npx`, `sh -c`.
+    What starts another program is looked through: `taskset`, `env`, `npx`, `sh -c`. Addresses are
+    not: `http://x/ab` is no `ab`.
 
     >>> recognised(["taskset", "-c", "1", "wrk2", "-R2k", "http://x/"]).rate_rps
     2000.0
@@ -162,10 +195,18 @@ def recognised(argv: Words) -> Load:
     ''
     """
     words = list(argv)
-    names = [PurePosixPath(word).name for word in words]
+    load = _recognised(words)
+    own = max((handshakes(word[:LONGEST]) for word in words), default=0)
+    return replace(load, handshakes=max(load.handshakes, own))
+
+
+def _recognised(words: list[str]) -> Load:
+    names = ["" if ":" in word else PurePosixPath(word).name for word in words]
     for at, name in enumerate(names):
         if name in TOOLS:
-            return TOOLS[name](words[at + 1 :])
+            rest = words[at + 1 :]
+            pipelined = number(value(rest, *PIPELINES.get(name, ()))) or 1
+            return replace(TOOLS[name](rest), pipelined=math.ceil(pipelined))
         if name in SHELLS and words[at + 1 : at + 2] == ["-c"]:
             return _of_script(" ".join(words[at + 2 : at + 3])[:LONGEST])
     return Load()

@@ -36,7 +36,16 @@ export const options = { scenarios: { a: {
         ("fortio load -qps 100 http://x/", "fortio", 100, "paced"),
         ("fortio load http://x/", "fortio", 8, "paced"),
         ("fortio load -qps 0 http://x/", "fortio", None, ""),
-        ("pgbench -R 300 -c 8 db", "pgbench", 300, "poisson"),
+        ("pgbench -S -R 300 -c 8 db", "pgbench", 300, "poisson"),
+        ("pgbench -nS -R300 db", "pgbench", 300, "poisson"),
+        ("pgbench --builtin=select-only@1 --rate=300 db", "pgbench", 300, "poisson"),
+        ("pgbench -b se -R 300 db", "pgbench", 300, "poisson"),
+        ("pgbench -R 300 -c 8 db", "pgbench", None, ""),
+        ("pgbench -N -R 300 db", "pgbench", None, ""),
+        ("pgbench -b tpcb-like -R 300 db", "pgbench", None, ""),
+        ("pgbench -S -b tpcb-like -R 300 db", "pgbench", None, ""),
+        ("pgbench -S -f x.sql -R 300 db", "pgbench", None, ""),
+        ("pgbench -SC -R 300 db", "pgbench", None, ""),
         ("pgbench -c 8 db", "pgbench", None, ""),
         ("memtier_benchmark --rate-limiting=10 -c 5 -t 2", "memtier", 100, "paced"),
         ("memtier_benchmark --rate-limiting 10", "memtier", 2000, "paced"),
@@ -54,6 +63,8 @@ export const options = { scenarios: { a: {
         ("sh -c 'echo GET http://x | vegeta attack -rate=7 | vegeta report'", "vegeta", 7, "paced"),
         ("taskset -c 1 sh -c 'cat x | vegeta attack -rate=9'", "vegeta", 9, "paced"),
         ("./mine --rate 7", "", None, ""),
+        ("./mine http://x/ab", "", None, ""),
+        ("./mine localhost:80/wrk -R 5", "", None, ""),
         ("wrk -R", "wrk", None, ""),
         ("wrk -R zz http://x/", "wrk2", None, ""),
         ("wrk -R 1e999 http://x/", "wrk2", None, ""),
@@ -67,6 +78,55 @@ def test_the_rate_is_that_of_all_connections(
     load = recognised(shlex.split(line))
     assert (load.tool, load.rate_rps, load.arrivals) == (tool, rate, arrivals)
     assert (load.facts is not None) == bool(tool)
+
+
+def test_a_rate_of_transactions_is_said_to_be_none_of_requests() -> None:
+    load = recognised(["pgbench", "-R", "300", "db"])
+    assert load.facts is not None
+    assert load.facts.clock == "intended"
+    assert "transactions" in " ".join(load.notes)
+    assert not recognised(["pgbench", "-S", "-R", "300", "db"]).notes
+
+
+@pytest.mark.parametrize(
+    ("line", "pipelined"),
+    [
+        ("redis-benchmark -P 16 -t get", 16),
+        ("redis-benchmark -P16", 16),
+        ("redis-benchmark -t get", 1),
+        ("memtier_benchmark --pipeline=4", 4),
+        ("autocannon -p 10 http://x/", 10),
+        ("sh -c 'autocannon --pipelining 3 http://x/'", 3),
+        ("mutilate -s x -q 5000 --depth=4", 4),
+        ("pgbench -P 5 db", 1),
+        ("hey -c 8 http://x/", 1),
+    ],
+)
+def test_pipelines_are_read(line: str, pipelined: int) -> None:
+    assert recognised(shlex.split(line)).pipelined == pipelined
+
+
+@pytest.mark.parametrize(
+    ("line", "handshakes"),
+    [
+        ("hey https://x/", 2),
+        ("hey http://x/", 0),
+        ("./mine https://x/", 2),
+        ("redis-benchmark --tls -t get", 2),
+        ("sh -c 'echo GET https://x/ | vegeta attack -rate=7'", 2),
+        ("pgbench -S db", 2),
+    ],
+)
+def test_handshakes_of_a_connection_are_counted(line: str, handshakes: int) -> None:
+    assert recognised(shlex.split(line)).handshakes == handshakes
+
+
+def test_a_k6_script_may_use_tls(tmp_path: Path) -> None:
+    path = tmp_path / "x.js"
+    for scheme, handshakes in (("https", 2), ("http", 0)):
+        path.write_text(f"{SCRIPT}\nhttp.get('{scheme}://x/');\n")
+        load = recognised(["k6", "run", str(path)])
+        assert (load.handshakes, load.rate_rps) == (handshakes, 20)
 
 
 def test_no_words_are_no_tool() -> None:

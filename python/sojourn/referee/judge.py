@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sojourn.referee.behind import with_behind
 from sojourn.referee.estimates import first_byte_ns, numbers
 from sojourn.referee.held_back import Turnaround, turnaround
 from sojourn.referee.judgement import Judgement, Loss, Threads
@@ -15,7 +16,7 @@ from sojourn.referee.requests import Requests, Times
 from sojourn.referee.shape import shape
 from sojourn.referee.stops import Gaps, gaps
 from sojourn.referee.usage import Sample, usage
-from sojourn.referee.waits import imagined, waits
+from sojourn.referee.waits import Waits, imagined, waits
 
 LEAST = 100  # requests
 PIPELINED = 0.01  # share from which requests cannot be separated from each other
@@ -23,6 +24,7 @@ LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
 FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 USUAL = 10  # times the median reply: a gap that is no usual reply
 PIECE_MIN = 50  # requests between two stops
+END_NS = 1_000_000_000  # a load may take as long to end after its last reply
 
 
 def judge(
@@ -47,7 +49,7 @@ def judge(
     begin, end = (int(requests.start_ns[0]), int(requests.end_ns.max())) if requests.n else (0, 0)
     client = usage(threads.client, begin, end) if threads.client else None
     server = usage(threads.server, begin, end) if threads.server else None
-    due = load.rate_rps * requests.seconds + 1 if load.rate_rps else None
+    due = _due(requests, load, seen)
     turned = turnaround(requests)
     limited = limit(
         Evidence(
@@ -61,15 +63,15 @@ def judge(
             server=server,
         )
     )
-    unknown = (*trace.unknown, *_unknown(requests, seen, turned))
+    unknown = (
+        *trace.unknown,
+        *_unsplit(requests, load, turned),
+        *_unseen(requests, seen, threads.server),
+        *_unreached(seen, limited),
+    )
     refused = _refused(load, limited)
-    if limited.who == "unknown":
-        unknown = (*unknown, f"the tool did not reach its rate: {limited.why}")
-    users = None
-    if requests.n and rate and not (unknown or refused):
-        users = waits(requests, seen)
-        if is_faster and load.rate_rps:
-            users, rate = imagined(requests, seen, load.rate_rps), load.rate_rps
+    is_known = rate and not (unknown or refused)
+    users = _users(requests, load, seen, is_faster=is_faster) if is_known else None
     return Judgement(
         load=load,
         requests=requests.n,
@@ -77,12 +79,12 @@ def judge(
         seconds=requests.seconds,
         due=due,
         came_rps=requests.mean_rps,
-        users_rps=rate if users else None,
+        users_rps=(load.rate_rps or rate) if users else None,
         is_bound=load.rate_rps is None,
         shape=shape(_pieces(requests, seen)),
         turnaround=turned,
         gaps=seen,
-        late=sum(stop.held for stop in seen.stops),
+        late=sum(stop.held for stop in seen.stops) + sum(lag.held for lag in seen.made_up),
         omitted=sum(stop.omitted for stop in seen.stops),
         limit=limited,
         client=client,
@@ -92,16 +94,31 @@ def judge(
         numbers=numbers(requests, users),
         first_byte_ns=first_byte_ns(requests),
         unknown=unknown,
-        doubts=(*trace.doubts, *refused, *_doubts(turned, is_faster=is_faster)),
+        doubts=(*trace.doubts, *refused, *_doubts(turned, seen, is_faster=is_faster)),
     )
+
+
+def _users(requests: Requests, load: Load, seen: Gaps, *, is_faster: bool) -> Waits:
+    if is_faster and load.rate_rps:
+        return imagined(requests, seen, load.rate_rps)
+    return waits(requests, seen)
 
 
 def _gaps(requests: Requests, rate: float | None, *, is_rated: bool) -> Gaps:
     """Of a tool as fast as it goes, short gaps are how the server usually answers."""
     if not rate:
         return Gaps(stops=(), paused_ns=0, pauses=0, least_ns=0, blind_ns=0)
-    usual = 0 if is_rated else round(USUAL * float(np.median(requests.total_ns)))
-    return gaps(requests, rate, usual)
+    if is_rated:
+        return with_behind(requests, gaps(requests, rate), rate)
+    return gaps(requests, rate, round(USUAL * float(np.median(requests.total_ns))))
+
+
+def _due(requests: Requests, load: Load, seen: Gaps) -> float | None:
+    """How many requests were due until the last arrival, or the end of a stop after it."""
+    if not load.rate_rps:
+        return None
+    after_ns = sum(stop.caught_ns - stop.begin_ns for stop in seen.stops if not stop.held)
+    return load.rate_rps * (requests.seconds + after_ns / 1e9) + 1
 
 
 def _usual_rate(requests: Requests) -> float | None:
@@ -115,15 +132,33 @@ def _usual_rate(requests: Requests) -> float | None:
     return len(usual) / total * 1e9 if total > 0 else None
 
 
-def _unknown(requests: Requests, seen: Gaps, turned: Turnaround) -> tuple[str, ...]:
+def _unsplit(requests: Requests, load: Load, turned: Turnaround) -> tuple[str, ...]:
+    """Why what came cannot be counted as requests of the tool, one by one."""
     reasons = []
     if requests.n < LEAST:
         reasons.append(f"{requests.n} requests came, and {LEAST} are needed")
+    if load.pipelined > 1:
+        reasons.append(
+            f"the tool sends {load.pipelined} requests at once (pipelining): those that come in "
+            "one segment look like one"
+        )
     if turned.pipelined > PIPELINED:
         reasons.append(
             f"{turned.pipelined:.0%} of the requests came before the reply to the one before "
             "(pipelining, HTTP/2): requests and replies cannot be matched one by one"
         )
+    greetings = load.handshakes * requests.connections
+    if greetings > PIPELINED * requests.n:
+        reasons.append(
+            f"up to {min(greetings, requests.n):,} of {requests.n:,} requests are handshakes of "
+            "new connections, as of TLS: run for longer, or let connections last"
+        )
+    return tuple(reasons)
+
+
+def _unseen(requests: Requests, seen: Gaps, server: Sequence[Sample]) -> tuple[str, ...]:
+    """Times in which a stop would be in no number."""
+    reasons = []
     span = requests.seconds * 1e9
     is_much = seen.blind_ns > seen.least_ns
     if is_much and seen.paused_ns > LONG_PAUSE * seen.least_ns * seen.pauses:
@@ -131,12 +166,34 @@ def _unknown(requests: Requests, seen: Gaps, turned: Turnaround) -> tuple[str, .
             f"in {seen.paused_ns / span:.0%} of the time nothing was sent and the server had "
             "nothing to do: a stop in such a pause is in no number"
         )
+    open_ns = max((one.at_ns for one in server if one.connections), default=0)
+    silent_ns = open_ns - int(requests.end_ns.max()) if requests.n else 0
+    if silent_ns > max(END_NS, seen.least_ns):
+        reasons.append(
+            f"for the last {silent_ns / 1e9:.3g} s connections were open and nothing came: either "
+            "the load was over, or the server did not answer"
+        )
     return tuple(reasons)
+
+
+def _unreached(seen: Gaps, limited: Limit) -> tuple[str, ...]:
+    """Where the tool sent less than was due, and why is not known or for how long."""
+    if limited.who == "unknown":
+        return (f"the tool did not reach its rate: {limited.why}",)
+    left_out = [one for one in seen.behind if one.omitted]
+    if not left_out or limited.is_short:
+        return ()
+    omitted = sum(one.omitted for one in left_out)
+    text = (
+        f"the server was too slow for the rate {len(left_out)} times, and the tool did not send "
+        f"later what it owed: how long {omitted:,} users would have waited is not known"
+    )
+    return (text,)
 
 
 def _refused(load: Load, limited: Limit) -> tuple[str, ...]:
     """Why users' waits are not reconstructed: the queue in the tool would grow for ever."""
-    if load.rate_rps is None or limited.who in {"none", "server"}:
+    if load.rate_rps is None or not limited.is_short:
         return ()
     text = (
         "How long users would have waited is not known: the tool did not reach "
@@ -145,12 +202,17 @@ def _refused(load: Load, limited: Limit) -> tuple[str, ...]:
     return (text,)
 
 
-def _doubts(turned: Turnaround, *, is_faster: bool) -> tuple[str, ...]:
+def _doubts(turned: Turnaround, seen: Gaps, *, is_faster: bool) -> tuple[str, ...]:
     lines = []
+    if seen.is_open:
+        lines.append(
+            "The load ended in a stop of the server. What was due until the stop's end counts as "
+            "left out."
+        )
     if is_faster:
         lines.append(
             "The tool sent far more than the rate of users. Between stops they are taken to wait "
-            "as long as its requests, at its load."
+            "as long as its requests, at its load, and for those who come before them."
         )
     if 0 < turned.pipelined <= PIPELINED:
         lines.append("A few requests came before the reply to the one before.")
@@ -162,12 +224,12 @@ def _overflows(samples: Sequence[Sample]) -> int:
 
 
 def _pieces(requests: Requests, seen: Gaps) -> list[Times]:
-    """Arrivals between stops; all of them where stops leave too little."""
+    """Arrivals that were sent in time, in pieces; all of them where these are too few."""
     if not requests.n:
         return []
     marks = [0]
-    for stop in seen.stops:
-        marks += [stop.last + 1, stop.last + 1 + stop.held]
+    for late in seen.late:
+        marks += late
     marks.append(requests.n)
     parts = [requests.start_ns[a:b] for a, b in zip(marks[::2], marks[1::2], strict=True)]
     parts = [part for part in parts if len(part) >= PIECE_MIN]

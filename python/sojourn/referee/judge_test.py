@@ -43,13 +43,16 @@ def test_a_tool_that_leaves_requests_out_misleads() -> None:
     of = judge(skipping(STOPPED), HEY)
     assert (of.verdict, of.exit) == ("misleading", Exit.VIOLATED)
     assert of.limit.who == "server"
-    assert len(of.gaps.stops) == 9
+    assert len(of.gaps.stops) == 10
     p99 = of.numbers[2]
     assert p99.users is not None
     assert p99.server.value is not None
     assert p99.users.value == pytest.approx(180 * MS, rel=0.1)
     assert "Coordinated omission" in text(of)
-    assert "stood still 9 times" in text(of)
+    assert "stood still 10 times" in text(of)
+    assert of.due == pytest.approx(20_000, abs=3), "the load ends in a stop"
+    assert of.due is not None
+    assert of.omitted == pytest.approx(of.due - of.requests, abs=12)
 
 
 def test_the_same_tool_without_stops_is_fair() -> None:
@@ -182,7 +185,7 @@ def test_records_in_any_order_are_read_in_order_of_arrival() -> None:
 
 def test_intervals_of_users_waits_cover() -> None:
     """Random stops; the truth is p90 over many runs, as an open loop sees it."""
-    runs, q, at = 60, 0.9, 1
+    runs, q, at = 30, 0.9, 1
     truths, inside = [], 0
     results = []
     for seed in range(runs):
@@ -198,4 +201,4 @@ def test_intervals_of_users_waits_cover() -> None:
         results.append(of.interval)
     truth = float(np.median(truths))
     inside = sum(one.lo <= truth <= one.hi for one in results)
-    assert inside >= 0.95 * runs - 5 * np.sqrt(0.95 * 0.05 * runs), "five sigma below 95 %"
+    assert inside >= 0.95 * runs - 4 * np.sqrt(0.95 * 0.05 * runs), "four sigma below 95 %"

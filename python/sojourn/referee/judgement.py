@@ -53,7 +53,8 @@ class Judgement:
         shape: how requests arrived, stops left out.
         turnaround: what followed replies.
         gaps: stops of the server and pauses of the tool.
-        late, omitted: users with a request that was sent late, or never.
+        late, omitted: users with a request that was sent late, or never: in stops, and in times in
+            which the tool fell behind.
         limit: who limited the load.
         client, server: what their threads did; None: not seen.
         accept_queue, overflows: the most that waited to be accepted; and that were refused.
@@ -113,12 +114,15 @@ class Judgement:
             return "the client was the limit: its own delays are in the tool's numbers"
         if self.limit.who == "connections" and self.load.rate_rps:
             return "it did not reach its rate, because its connections were busy"
+        if self.limit.is_short and self.limit.who == "server":
+            return "it did not reach its rate, because the server was full"
         is_intended = self.load.facts is not None and self.load.facts.clock == "intended"
         if is_intended and not self.omitted:
             return ""
         tail = [number for number in self.numbers if number.q >= TAIL]
         if any(one.here and one.here > LONGER * one.server_here for one in tail):
-            return "while the server stood still, requests were late or left out"
+            how = "stood still" if self.gaps.stops else "was slower than requests were due"
+            return f"while the server {how}, requests were late or left out"
         return ""
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from sojourn.disk import foreign
 from sojourn.importers.series import Facts
 from sojourn.referee.load import Load
-from sojourn.referee.options import number, span_s
+from sojourn.referee.options import handshakes, number, span_s
 
 SCRIPT_BYTES = 4 * 1024**2
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -34,7 +34,7 @@ def read(words: Sequence[str], facts: Facts) -> Load:
         text = foreign.read_named(Path(script), most=SCRIPT_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return replace(closed, notes=("The script of k6 cannot be read: give --rate.",))
-    return of_text(text, facts)
+    return replace(of_text(text, facts), handshakes=handshakes(text))
 
 
 def of_text(text: str, facts: Facts) -> Load:

@@ -22,11 +22,13 @@ class Limit:
         who: "client", "server", "client and server", "connections", "none" or "unknown".
         why: in a sentence.
         is_server_stopped: whether the server stood still for some time.
+        is_short: whether requests are missing that were not due in a stop.
     """
 
     who: str
     why: str
     is_server_stopped: bool = False
+    is_short: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +63,35 @@ def limit(of: Evidence) -> Limit:
     stopped_s = sum(stop.length_ns for stop in of.seen.stops) / 1e9
     is_stopped = stopped_s > STOPPED * of.seconds
     who, why = _rated(of) if of.rate_rps else _unrated(of)
-    if is_stopped and who in {"none", "connections"}:
+    is_short = _is_short(of)
+    if is_stopped and (who == "none" or (who == "connections" and not is_short)):
         count = len(of.seen.stops)
         who = "server"
         why = f"it stood still {count} times, {stopped_s:.3g} s in all"
-    return Limit(who=who, why=why, is_server_stopped=is_stopped)
+    elif who == "none" and of.seen.behind:
+        longest_s = max(one.lag_ns for one in of.seen.behind) / 1e9
+        who = "server"
+        why = f"requests fell behind {len(of.seen.behind)} times, by up to {longest_s:.3g} s"
+    return Limit(who=who, why=why, is_server_stopped=is_stopped, is_short=is_short)
+
+
+def _is_short(of: Evidence) -> bool:
+    missing = of.due - of.sent
+    is_missed = of.rate_rps is not None and missing > (1 - REACHED) * of.due
+    return is_missed and _omitted(of) < OF_MISSING * missing
+
+
+def _omitted(of: Evidence) -> int:
+    """Requests that were due in stops and never sent."""
+    return sum(stop.omitted for stop in of.seen.stops)
 
 
 def _rated(of: Evidence) -> tuple[str, str]:
     missing = of.due - of.sent
     if missing <= (1 - REACHED) * of.due:
         return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
-    omitted = sum(stop.omitted for stop in of.seen.stops)
     lack = f"{missing:,.0f} of {of.due:,.0f} due requests are missing"
-    if omitted >= OF_MISSING * missing:
+    if not _is_short(of):
         return "server", f"{lack}, and they were due while it stood still"
     who, why = _full(of)
     if not who and of.held_share >= HELD:

@@ -10,8 +10,8 @@ import pytest
 from sojourn.referee.held_back import turnaround
 from sojourn.referee.limit import Evidence, limit
 from sojourn.referee.simulated_testing import Server, closed, limited, open_loop, paced, poisson
-from sojourn.referee.stops import Gaps, Stop
-from sojourn.referee.usage import Sample, Usage, usage
+from sojourn.referee.stops import Behind, Gaps, Stop
+from sojourn.referee.usage import Sample, Usage, thinned, usage
 
 IDLE, FULL = (
     Usage(seconds=10, busiest="a", busiest_wants=share, wants=share, runs=share)
@@ -46,6 +46,13 @@ def stopped(omitted: int) -> Gaps:
     return replace(QUIET, stops=(stop,))
 
 
+def behind(omitted: int) -> Gaps:
+    span = Behind(
+        last=10, held=100, begin_ns=0, caught_ns=10**9, lag_ns=500_000_000, omitted=omitted
+    )
+    return replace(QUIET, behind=(span,))
+
+
 @pytest.mark.parametrize(
     ("evidence", "who"),
     [
@@ -59,6 +66,9 @@ def stopped(omitted: int) -> Gaps:
         (replace(MISSED, seen=stopped(5_000)), "server"),
         (replace(MISSED, seen=stopped(5_000), client=FULL), "server"),
         (replace(MISSED, held_share=0.8), "connections"),
+        (replace(MISSED, held_share=0.8, seen=stopped(9)), "connections"),
+        (replace(REACHED, seen=behind(0)), "server"),
+        (replace(MISSED, seen=behind(5_000)), "unknown"),
         (MISSED, "unknown"),
         (FAST, "connections"),
         (replace(FAST, client=FULL), "client"),
@@ -69,6 +79,24 @@ def stopped(omitted: int) -> Gaps:
 )
 def test_the_limit_is_named(evidence: Evidence, who: str) -> None:
     assert limit(evidence).who == who
+
+
+@pytest.mark.parametrize(
+    ("evidence", "is_short"),
+    [
+        (REACHED, False),
+        (FAST, False),
+        (MISSED, True),
+        (replace(MISSED, server=FULL), True),
+        (replace(MISSED, seen=stopped(5_000)), False),
+        (replace(MISSED, seen=stopped(500), server=FULL), True),
+    ],
+)
+def test_requests_are_short_where_stops_are_not_the_reason(
+    evidence: Evidence,
+    is_short: bool,  # noqa: FBT001
+) -> None:
+    assert limit(evidence).is_short == is_short
 
 
 def test_requests_that_did_not_come_are_missing() -> None:
@@ -111,6 +139,22 @@ def test_what_threads_did_is_summed_within_the_load() -> None:
     assert result.waits == pytest.approx(1 / 3)
     assert usage([], 0, s).seconds == 0
     assert usage(samples, 10 * s, 20 * s).busiest == ""
+
+
+def test_half_of_the_samples_have_the_same_sum_and_the_longest_queue() -> None:
+    s = 1_000_000_000
+    samples = [
+        Sample(at_ns=at * s, threads={1: ("a", at * s // 2, 0)}, accept_queue=9 * (at == 5))
+        for at in range(12)
+    ]
+    for part in (samples, samples[:11], samples[:1], []):
+        few = thinned(part)
+        assert [one.at_ns for one in few[:1]] == [one.at_ns for one in part[:1]]
+        assert [one.at_ns for one in few[-1:]] == [one.at_ns for one in part[-1:]]
+    few = thinned(samples)
+    assert len(few) == 7
+    assert max(one.accept_queue for one in few) == 9
+    assert usage(few, 0, 11 * s) == usage(samples, 0, 11 * s)
 
 
 def test_a_thread_that_begins_counts_from_then_on() -> None:

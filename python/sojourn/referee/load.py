@@ -17,6 +17,8 @@ class Load:
         arrivals: "paced", "poisson", or "" (not known).
         facts: what the tool measures and from when; None for one that is not known.
         notes: what a reader must know, in sentences.
+        pipelined: requests that a connection sends before it waits for a reply; 1: as usual.
+        handshakes: replies that a new connection gets before its first request, as of TLS.
     """
 
     tool: str = ""
@@ -24,3 +26,5 @@ class Load:
     arrivals: str = ""
     facts: Facts | None = None
     notes: tuple[str, ...] = ()
+    pipelined: int = 1
+    handshakes: int = 0

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+TLS = ("https://", "wss://", "rediss://", "--tls", "sslmode=require", "sslmode=verify")
+TLS_HANDSHAKES = 2  # to the ClientHello, and to what ends the handshake
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?|\.\d+)([kKmM]?)")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6}
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -30,6 +32,31 @@ def value(words: Sequence[str], *names: str) -> str | None:
             elif _is_short(name) and word.startswith(name) and word[2:3].isdigit():
                 result = word[2:]
     return result
+
+
+def is_set(words: Sequence[str], letter: str, valued: str) -> bool:
+    """Whether a short option without a value is set, alone or with others: `-S`, `-nS`.
+
+    Args:
+        words: of the command line.
+        letter: of the option.
+        valued: letters of the options behind which a value follows.
+
+    >>> is_set(["-nS"], "S", "R"), is_set(["-RS"], "S", "R"), is_set(["--S"], "S", "R")
+    (True, False, False)
+    """
+    bundles = [word[1:] for word in words if word.startswith("-") and not word.startswith("--")]
+    ends = [next((at for at, one in enumerate(text) if one in valued), None) for text in bundles]
+    return any(letter in text[:end] for text, end in zip(bundles, ends, strict=True))
+
+
+def handshakes(text: str) -> int:
+    """How many replies a new connection gets before its first request: those of TLS, in a command.
+
+    >>> handshakes("wrk https://x/"), handshakes("wrk http://x/")
+    (2, 0)
+    """
+    return TLS_HANDSHAKES if any(mark in text for mark in TLS) else 0
 
 
 def _is_short(name: str) -> bool:

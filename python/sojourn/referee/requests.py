@@ -66,6 +66,11 @@ class Requests:
         """Ends of all replies, ascending."""
         return np.sort(self.end_ns)
 
+    @cached_property
+    def most_in_flight(self) -> int:
+        """The most requests that had come and were not answered; 0 without requests."""
+        return int(self.in_flight(self.start_ns).max()) if self.n else 0
+
     def in_flight(self, at_ns: Times) -> Times:
         """Requests that had come and were not answered at some moments."""
         came = np.searchsorted(self.start_ns, at_ns, side="right")

@@ -25,6 +25,7 @@ STDERR = 2
 STOP_S_MAX = 5.0
 LOOK_S = 0.05
 WORDS_BYTES = 131_072  # of a command line that is looked at
+ENDED = "the server ended before the load: what it had not answered is in no number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +84,17 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
             f"process {asked.pid} is the server itself", at="--pid", fix="give the load's process"
         )
     load = _load(asked, words)
+    before = proc.stat(server)
     with tempfile.TemporaryDirectory(prefix="sojourn-judge-") as name:
         tracer = Tracer(server, asked.port, Path(name), asked.ring, is_whole=asked.is_whole)
         tracer.begin()
         try:
             say(f"tracing process {server}, port {asked.port}; the load begins")
             code, threads = _watched(asked, server)
+            is_alive = before is not None and proc.is_alive(before)
             say("the load has ended; reading the trace")
             requests, loss = tracer.end()
+            loss = loss if is_alive else replace(loss, unknown=(*loss.unknown, ENDED))
         except BaseException:
             tracer.kill()
             raise
@@ -146,8 +150,7 @@ def _load(asked: Asked, words: Sequence[str]) -> Load:
 
 def _watched(asked: Asked, server: int) -> tuple[int | None, Threads]:
     """How the load ended, and what the threads of both sides did meanwhile."""
-    pids = family(server)
-    of_server = Watch(lambda: pids, asked.port)
+    of_server = Watch(lambda: family(server), asked.port)
     with _started(asked) as process:
         pid = process.pid if process else asked.pid
         of_client = Watch(lambda: family(pid))

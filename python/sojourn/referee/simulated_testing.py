@@ -17,19 +17,24 @@ class Server:
     Attributes:
         service_ns: of each request.
         stops: begin and end of each, ns, ascending.
+        slow: begin and end of each time in which requests take longer, and their time then, ns.
     """
 
     service_ns: int = 50_000
     stops: tuple[tuple[int, int], ...] = ()
+    slow: tuple[tuple[int, int, int], ...] = ()
 
     def serve(self, ready_ns: int) -> int:
         """When a request that may begin at `ready_ns` is done."""
+        took = next(
+            (ns for begin, end, ns in self.slow if begin <= ready_ns < end), self.service_ns
+        )
         for begin, end in self.stops:
             if begin <= ready_ns < end:
                 ready_ns = end
-            if ready_ns < begin < ready_ns + self.service_ns:
-                return end + self.service_ns - (begin - ready_ns)
-        return ready_ns + self.service_ns
+            if ready_ns < begin < ready_ns + took:
+                return end + took - (begin - ready_ns)
+        return ready_ns + took
 
 
 def open_loop(due_ns: Times, server: Server) -> Requests:

@@ -7,11 +7,16 @@ no such gaps: it sends in time, and its requests wait in the server where they a
 
 A gap counts if it is longer than a Poisson process of the same rate would show once in a hundred
 runs: (ln n + ln 100) / rate. Shorter stops cannot be seen in arrivals (`blind_ns`).
+
+Nothing comes after a stop in which the load ends. It is one if connections were busy when the last
+request came, and the next reply left later than such a gap is long. Users are taken to come until
+then.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +30,7 @@ MUCH = 0.1  # of the time in pauses, and stops may be missed in them
 USUAL = 0.9  # quantile of a usual pause
 REACH = 10.0  # as many lengths of the gap a tool may take to catch up
 CAUGHT_UP = 0.1  # of what was due in all gaps: as much may lack, and twice its root
+BUSY = 0.75  # of the most requests that were ever under way: connections are busy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +39,11 @@ class Stop:
 
     Attributes:
         last: index of the last request before it.
-        held: how many requests after it were sent late: those in the burst that follows.
+        held: how many requests after it were sent late: those in the burst that follows. 0: none
+            came, because the load ended in it.
         begin_ns: arrival of the last request before it.
         resume_ns: first reply after the silence.
-        caught_ns: arrival of the last request of the burst.
+        caught_ns: arrival of the last request of the burst; `resume_ns` if none came.
         in_flight: requests in the server meanwhile.
         due: requests that were due from `begin_ns` to `caught_ns`.
         omitted: of these, those that were never sent.
@@ -58,6 +65,27 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """A time in which the server was slow and not silent, and the tool fell behind its schedule.
+
+    Attributes:
+        last: index of the last request that came in time.
+        held: how many requests after it came late.
+        begin_ns: arrival of the last request in time.
+        caught_ns: arrival of the last one that was late.
+        lag_ns: by how much the latest of them was late.
+        omitted: requests that were due meanwhile and not sent; 0: all of them were sent later.
+    """
+
+    last: int
+    held: int
+    begin_ns: int
+    caught_ns: int
+    lag_ns: int
+    omitted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps:
     """What the gaps between arrivals were.
 
@@ -68,6 +96,7 @@ class Gaps:
         least_ns: shorter gaps are not looked at.
         blind_ns: shorter stops may be in no number: as `least_ns`, or as long as usual pauses where
             pauses take much of the time.
+        behind: times in which the tool fell behind between stops, in order.
     """
 
     stops: tuple[Stop, ...]
@@ -75,6 +104,23 @@ class Gaps:
     pauses: int
     least_ns: int
     blind_ns: int
+    behind: tuple[Behind, ...] = ()
+
+    @property
+    def made_up(self) -> tuple[Behind, ...]:
+        """Times in which the tool fell behind and sent later what it owed."""
+        return tuple(one for one in self.behind if not one.omitted)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the load ended in a stop."""
+        return any(not stop.held for stop in self.stops)
+
+    @property
+    def late(self) -> list[tuple[int, int]]:
+        """Which requests were sent late, in order: index of the first, and of the next in time."""
+        spans: list[Stop | Behind] = [*self.stops, *self.made_up]
+        return sorted((one.last + 1, one.last + 1 + one.held) for one in spans)
 
 
 def least_ns(n: int, rate_rps: float) -> int:
@@ -104,13 +150,12 @@ def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
         if stops and at < stops[-1].last + stops[-1].held:
             continue  # the tool had not caught up: it is part of the stop before
         stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps))
+    final = _final(requests, least, rate_rps)
     start = requests.start_ns
-    if not _leaves_out(stops, rate_rps):
-        stops = [replace(stop, omitted=0) for stop in stops]
     paused = np.array([start[at + 1] - start[at] for at in pauses], np.int64)
     is_much = paused.sum() > MUCH * (start[-1] - start[0]) if len(start) else False
     return Gaps(
-        stops=tuple(stops),
+        stops=decided([*stops, *([final] if final else [])], rate_rps),
         paused_ns=int(paused.sum()),
         pauses=len(pauses),
         least_ns=least,
@@ -138,7 +183,7 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
     start = requests.start_ns
     begin, gap = int(start[at]), int(start[at + 1] - start[at])
     reach = int(np.searchsorted(start, start[at + 1] + REACH * gap, side="right"))
-    held = _burst(start[at + 1 : reach], rate_rps)
+    held = burst(start[at + 1 : reach], rate_rps)
     caught = int(start[at + held])
     due = max(held, math.floor((caught - begin) * rate_rps / 1e9))
     return Stop(
@@ -153,8 +198,47 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
     )
 
 
+def busy(requests: Requests) -> int:
+    """With how many requests under way connections are busy: nearly the most there ever were."""
+    return max(1, math.ceil(BUSY * requests.most_in_flight))
+
+
+def _final(requests: Requests, least: int, rate_rps: float) -> Stop | None:
+    """The stop in which the load ended; None: it did not."""
+    if not requests.n:
+        return None
+    begin, replies = int(requests.start_ns[-1]), requests.replies_ns
+    next_reply = int(np.searchsorted(replies, begin, side="right"))
+    waiting = requests.n - next_reply
+    if waiting < busy(requests) or replies[next_reply] - begin <= least:
+        return None
+    resume = int(replies[next_reply])
+    due = math.floor((resume - begin) * rate_rps / 1e9)
+    return Stop(
+        last=requests.n - 1,
+        held=0,
+        begin_ns=begin,
+        resume_ns=resume,
+        caught_ns=resume,
+        in_flight=waiting,
+        due=due,
+        omitted=due,
+    )
+
+
+def decided(stops: Iterable[Stop], rate_rps: float) -> tuple[Stop, ...]:
+    """Stops with what was left out in them: a tool leaves out or sends later, the same at all.
+
+    What was due in a stop at the end of the load was not sent, whatever the tool does after others.
+    """
+    every = [replace(stop, omitted=stop.due - stop.held) for stop in stops]
+    if not _leaves_out([stop for stop in every if stop.held], rate_rps):
+        every = [replace(stop, omitted=0) if stop.held else stop for stop in every]
+    return tuple(every)
+
+
 def _leaves_out(stops: list[Stop], rate_rps: float) -> bool:
-    """Whether a tool leaves out what it could not send, or sends it later: the same at all stops.
+    """Whether a tool leaves out what it could not send, or sends it later.
 
     How many requests come while it catches up is random, so as many may lack by chance.
     """
@@ -163,7 +247,7 @@ def _leaves_out(stops: list[Stop], rate_rps: float) -> bool:
     return missing > max(3.0, CAUGHT_UP * expected + 2 * math.sqrt(expected))
 
 
-def _burst(after: Times, rate_rps: float) -> int:
-    """How many requests after a stop came faster than the rate: at least one."""
+def burst(after: Times, rate_rps: float) -> int:
+    """How many requests came faster than the rate, from the first of them on: at least one."""
     number = np.arange(1, len(after) + 1)
     return int(np.argmax(number - SLACK * rate_rps * (after - after[0]) / 1e9)) + 1

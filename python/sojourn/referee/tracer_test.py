@@ -93,12 +93,24 @@ def test_a_thread_that_computes_is_seen() -> None:
     assert result.cpus == len(os.sched_getaffinity(0))
 
 
+def test_a_long_look_has_few_samples() -> None:
+    looked = watch.Watch(lambda: ())
+    for _ in range(5 * watch.SAMPLES_MAX):
+        looked._take()
+    assert len(looked.samples) < watch.SAMPLES_MAX
+    assert looked._each_s > 4 * watch.EACH_S
+    times = [one.at_ns for one in looked.samples]
+    assert times == sorted(times)
+
+
 def test_connections_that_are_not_accepted_are_counted() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert watch.accept_queue([os.getpid()], port) == 0
+        assert watch.sample([os.getpid()], port).connections == 0
         with socket.create_connection(("127.0.0.1", port)):
             assert watch.accept_queue([os.getpid()], port) == 1
+            assert watch.sample([os.getpid()], port).connections == 1
         assert watch.sample([os.getpid()], port).overflows >= 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +16,7 @@ class Sample:
         threads: by thread number: its name, time on a CPU and time in a run queue so far, ns.
         cpus: how many CPUs the threads may use.
         accept_queue: connections that the server had not accepted yet.
+        connections: to the server's port that were open.
         overflows: connections that found no room there, of all ports, so far.
     """
 
@@ -23,6 +24,7 @@ class Sample:
     threads: dict[int, tuple[str, int, int]]
     cpus: int = 1
     accept_queue: int = 0
+    connections: int = 0
     overflows: int = 0
 
 
@@ -47,6 +49,20 @@ class Usage:
     wants: float = 0.0
     runs: float = 0.0
     waits: float = 0.0
+
+
+def thinned(samples: Sequence[Sample]) -> list[Sample]:
+    """Half as many samples: the first one, and of each two others the later one.
+
+    The longest accept queue of both stays.
+    """
+    others = samples[1:]
+    pairs = zip(others[::2], others[1::2], strict=False)
+    results = [
+        replace(after, accept_queue=max(before.accept_queue, after.accept_queue))
+        for before, after in pairs
+    ]
+    return [*samples[:1], *results, *others[len(others) // 2 * 2 :]]
 
 
 def usage(samples: Sequence[Sample], begin_ns: int, end_ns: int) -> Usage:

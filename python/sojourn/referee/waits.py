@@ -2,8 +2,9 @@
 
 A user comes when the schedule says, not when a connection of the tool is free. Outside of stops a
 request was sent when it was due. Requests of the burst after a stop were due evenly from its begin
-on. Where a tool left requests out, users would have come all the same. Each of them gets the first
-reply after the silence, and then its turn behind those that came before.
+on. So were those of a time in which the tool fell behind and sent later what it owed. Where a tool
+left requests out, users would have come all the same. Each of them gets the first reply after the
+silence, and then its turn behind those that came before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.referee.behind import in_pauses
 from sojourn.referee.requests import Requests, Times
 from sojourn.referee.stops import Gaps, Stop
 
@@ -61,8 +63,12 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
             spread = np.linspace(0, len(grid) - 1, stop.held) if len(grid) else grid
             due[burst] = np.interp(spread, np.arange(len(grid)), grid)
         else:
-            due[burst] = np.minimum(due[burst], grid[-stop.held :])
-            parts.append(_omitted(requests, stop, grid[: -stop.held]))
+            unsent = len(grid) - stop.held
+            due[burst] = np.minimum(due[burst], grid[unsent:])
+            parts.append(_omitted(requests, stop, grid[:unsent]))
+    for one in seen.made_up:
+        late = slice(one.last + 1, one.last + 1 + one.held)
+        due[late] = np.linspace(one.begin_ns, one.caught_ns, one.held + 1)[1:]
     wait = requests.end_ns - np.minimum(due, requests.start_ns)
     sent = (due, wait, wait, wait, np.ones(len(due), bool))
     columns = [np.concatenate(column) for column in zip(sent, *parts, strict=True)]
@@ -75,19 +81,40 @@ def imagined(requests: Requests, seen: Gaps, rate_rps: float) -> Waits:
     """Waits of users who come at a lower rate than a tool that sends as fast as replies come.
 
     A user in a stop gets the first reply after it, and then his turn. Any other one waits as long
-    as the request of the tool that came next.
+    as the request of the tool that came next. The server answers no more users than requests of the
+    tool, so while it answers fewer than users come, each has his turn behind those before him.
     """
-    begin, end = int(requests.start_ns[0]), int(requests.start_ns[-1])
+    begin = int(requests.start_ns[0])
+    end = max([int(requests.start_ns[-1]), *(stop.caught_ns for stop in seen.stops)])
     due = np.arange(begin, end, 1e9 / rate_rps)
-    at = np.searchsorted(requests.start_ns, due)
-    wait = requests.total_ns[np.minimum(at, requests.n - 1)].astype(np.float64)
-    lo, hi, is_sent = wait.copy(), wait.copy(), np.ones(len(due), bool)
+    start, last = requests.start_ns, requests.n - 1
+    at = np.asarray(np.minimum(np.searchsorted(start, due), last), np.int64)
+    place, queues = at.copy(), ~in_pauses(requests, seen)[at]
+    place[queues] = np.minimum(_turns(at[queues]), last)
+    lo = requests.total_ns[at].astype(np.float64)
+    wait = (requests.end_ns[place] - start[at]).astype(np.float64)
+    hi, is_sent = wait.copy(), np.ones(len(due), bool)
     for stop in seen.stops:
         inside = slice(*np.searchsorted(due, (stop.begin_ns, stop.resume_ns)))
         _, wait[inside], lo[inside], hi[inside], is_sent[inside] = _omitted(
             requests, stop, due[inside]
         )
+        # Those before the stop are served first.
+        alone = np.minimum(_turns(at[inside]), last)
+        queue = start[np.maximum(place[inside], alone)] - start[alone]
+        wait[inside] += queue
+        hi[inside] += queue
     return Waits(due_ns=due.astype(np.int64), wait_ns=wait, lo_ns=lo, hi_ns=hi, is_sent=is_sent)
+
+
+def _turns(at: Times) -> Times:
+    """Which request of the tool each user takes: the next one that no user before has taken.
+
+    >>> _turns(np.array([0, 1, 1, 1, 7])).tolist()
+    [0, 1, 2, 3, 7]
+    """
+    number = np.arange(len(at))
+    return np.asarray(number + np.maximum.accumulate(at - number), np.int64)
 
 
 def _even(stop: Stop) -> Floats:

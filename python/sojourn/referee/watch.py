@@ -11,11 +11,12 @@ from pathlib import Path
 
 from sojourn.disk import tables
 from sojourn.places import proc
-from sojourn.referee.usage import Sample
+from sojourn.referee.usage import Sample, thinned
 from sojourn.text import schedstat
 
 EACH_S = 0.5
-LISTEN = "0A"  # TCP_LISTEN: include/net/tcp_states.h
+SAMPLES_MAX = 241  # two minutes; of a longer look each has half as many, and so on
+LISTEN, OPEN = "0A", "01"  # TCP_LISTEN, TCP_ESTABLISHED: include/net/tcp_states.h
 
 
 def family(pid: int) -> tuple[int, ...]:
@@ -28,7 +29,7 @@ def sample(pids: Iterable[int], port: int = 0) -> Sample:
 
     Args:
         pids: of the processes; those that are gone have no threads.
-        port: of the server, whose accept queue is read; 0: none.
+        port: of the server, whose connections are counted; 0: none.
     """
     threads: dict[int, tuple[str, int, int]] = {}
     cpus: set[int] = set()
@@ -40,28 +41,36 @@ def sample(pids: Iterable[int], port: int = 0) -> Sample:
             result = schedstat.parse(_text(schedstat.path(pid, tid)))
             if result is not None:
                 threads[tid] = (name, result.ran_ns, result.waited_ns)
+    table = _sockets(pids, port) if port else []
     return Sample(
         at_ns=at_ns,
         threads=threads,
         cpus=max(1, len(cpus)),
-        accept_queue=accept_queue(pids, port) if port else 0,
+        accept_queue=_longest(table),
+        connections=sum(words[3] == OPEN for words in table),
         overflows=overflows(pids) if port else 0,
     )
 
 
 def accept_queue(pids: Iterable[int], port: int) -> int:
     """Connections to a port that were not accepted yet, in the namespace of the first process."""
-    longest = 0
+    return _longest(_sockets(pids, port))
+
+
+def _longest(sockets: list[list[str]]) -> int:
+    queues = [words[4].rpartition(":")[2] for words in sockets if words[3] == LISTEN]
+    return max((int(queue, 16) for queue in queues), default=0)
+
+
+def _sockets(pids: Iterable[int], port: int) -> list[list[str]]:
+    """The kernel's lines on sockets of a port, as words, in the namespace of the first process."""
+    results, ending = [], f":{port:04X}"
     for table in ("net/tcp", "net/tcp6"):
         for line in tables.lines(_of_first(pids, table))[1:]:
             words = line.split()
-            if len(words) > 4 and words[3] == LISTEN and _port(words[1]) == port:
-                longest = max(longest, int(words[4].rpartition(":")[2], 16))
-    return longest
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2], 16)
+            if len(words) > 4 and words[1].endswith(ending):
+                results.append(words)
+    return results
 
 
 def overflows(pids: Iterable[int]) -> int:
@@ -89,12 +98,13 @@ def _text(path: str) -> str:
 class Watch:
     """Looks at some processes again and again, in a thread, until it is ended.
 
-    Their numbers are asked for anew at each look, because tools start processes while they run.
+    Their numbers are asked for anew at each look, because tools and servers start processes while
+    they run. After many looks it looks half as often, and forgets each second sample.
     """
 
     def __init__(self, pids: Callable[[], Iterable[int]], port: int = 0) -> None:
         self.samples: list[Sample] = []
-        self._pids, self._port = pids, port
+        self._pids, self._port, self._each_s = pids, port, EACH_S
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -103,13 +113,20 @@ class Watch:
         self._thread.start()
 
     def end(self) -> list[Sample]:
-        """End to look; returns all samples."""
+        """Look once more, and end; returns all samples."""
         self._end.set()
         if self._thread.ident is not None:
             self._thread.join()
+            self._take()
         return self.samples
 
     def _look(self) -> None:
         while not self._end.is_set():
-            self.samples.append(sample(tuple(self._pids()), self._port))
-            self._end.wait(EACH_S)
+            self._take()
+            self._end.wait(self._each_s)
+
+    def _take(self) -> None:
+        self.samples.append(sample(tuple(self._pids()), self._port))
+        if len(self.samples) >= SAMPLES_MAX:
+            self.samples = thinned(self.samples)
+            self._each_s *= 2

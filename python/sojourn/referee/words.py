@@ -40,6 +40,8 @@ def lines(of: Judgement) -> Iterator[str]:
     yield f"arrivals: {SHAPES[of.shape.kind]}{_dispersions(of)}"
     yield _held(of)
     yield _stops(of)
+    if of.gaps.behind:
+        yield _behind(of)
     yield f"limit: {LIMITS.get(of.limit.who, of.limit.who)} ({of.limit.why})"
     for who, use in (("client", of.client), ("server", of.server)):
         if use is not None and use.seconds > 0:
@@ -91,6 +93,16 @@ def _stops(of: Judgement) -> str:
         f"stops: the server stood still {len(stops)} times, {show_ns(lengths[0])} to "
         f"{show_ns(lengths[-1])}; meanwhile {of.late:,} requests were late and {of.omitted:,} "
         f"were left out{blind}"
+    )
+
+
+def _behind(of: Judgement) -> str:
+    spans = of.gaps.behind
+    owed = sum(one.omitted for one in spans)
+    never = f", and {owed:,} were not sent later" if owed else ""
+    return (
+        f"behind: the server was too slow for the rate {len(spans)} times, and requests fell "
+        f"behind by up to {show_ns(max(one.lag_ns for one in spans))}{never}"
     )
 
 

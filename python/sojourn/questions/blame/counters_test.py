@@ -97,7 +97,8 @@ def test_threads_that_load_starts_are_counted(tmp_path: Path) -> None:
 
 
 def test_threads_are_found_anew_at_each_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter([{7: (7,)}, {7: (7, 8), 9: (9,)}])
+    each: list[dict[int, tuple[int, ...]]] = [{7: (7,)}, {7: (7, 8), 9: (9,)}]
+    looks = iter(each)
 
     def look(_: float) -> dict[int, Any]:
         return {pid: SimpleNamespace(tids=tids) for pid, tids in next(looks).items()}
