@@ -55,7 +55,7 @@ def _token() -> str:
     return secrets.token_hex(TOKEN_BYTES)
 
 
-def check(ray: Any) -> None:
+def require_token(ray: Any) -> None:
     """Refuse a Ray that would let everybody in.
 
     Args:

@@ -52,7 +52,7 @@ def connect(spec: HostsSpec) -> Engine:
         return _connected(_ray(), spec, None)
     with alone.closed():
         ray = _ray()
-        alone.check(ray)
+        alone.require_token(ray)
         return _connected(ray, spec, alone.Folder())
 
 
