@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use sojourn_load::job::Job;
-use sojourn_load::judge::result::Verdict;
+use sojourn_load::judge::result::{RunResult, Verdict};
 use sojourn_load::measure::Judged;
 use sojourn_load::protocols::Outcome;
 
@@ -170,6 +170,12 @@ fn requests_behind_a_reply_that_closes_are_sent_again() {
     }
 }
 
+/// Whether at most one in twenty failed. A server that did not run for 100 ms before it ended a connection has
+/// looked at the request, as far as a client can know; where none is sent again, more than a quarter fail.
+fn are_few(result: &RunResult) -> bool {
+    result.errors.values().sum::<u64>() * 20 <= result.requests
+}
+
 /// A server that ends a connection as soon as it has answered twice: the next request on it is on its way.
 #[test]
 fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_harm() {
@@ -190,7 +196,7 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
                 .result
         };
         let (get, post) = (of("GET"), of("POST"));
-        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(are_few(&get), "{transport}: {:?}", get.errors);
         assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["closed"] > post.requests / 4, "{transport}: {:?}", post.errors);
         let says = |of: &[String]| of.iter().any(|note| note.contains("use fewer connections"));
@@ -243,7 +249,7 @@ fn a_request_that_crosses_a_408_is_sent_again_if_that_does_no_harm() {
             run(Job { method, rate: "200".into(), ..mirror::job(target, transport) }).result
         };
         let (get, post) = (of("GET"), of("POST"));
-        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(are_few(&get), "{transport}: {:?}", get.errors);
         assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["status"] > post.requests / 4, "{transport}: {:?}", post.errors);
         assert_eq!((post.checks.sent_again, post.errors.len()), (0, 1), "{transport}");
