@@ -227,7 +227,7 @@ def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
         pytest.skip("the lab was kept from its CPU for most of the run")
     used: dict[bool, int] = {True: 0, False: 0}
     for window in text.windows:
-        used[bool(window.stopped)] += window.kept.suspects[0].cpu_ns
+        used[bool(window.stopped)] += window.entry.suspects[0].cpu_ns
     stops = sum(bool(window.stopped) for window in text.windows)
     assert used[True] <= stops * proc.TICK_NS
     assert used[False] > used[True]
