@@ -96,6 +96,12 @@ def _sections(findings: Findings) -> list[Blames]:
     return [section for one in findings.services if (section := one.section(Blames))]
 
 
+def _before_end(windows: Sequence[Window], number: int) -> list[Window]:
+    """Those up to the last in which the suspect lived: gaps of one that works in bursts count."""
+    last = {w.block[0]: at for at, w in enumerate(windows) if w.has(number)}
+    return [w for at, w in enumerate(windows) if at <= last.get(w.block[0], -1)]
+
+
 def _comparisons(
     section: Blames,
     windows: Sequence[Window],
@@ -112,7 +118,7 @@ def _comparisons(
     if len(names) > 1:
         asked_of += [(everybody - {n}, everybody) for n in range(len(names))]
     # Of a suspect that has ended both states are the same, which would clear it.
-    living = [[w for w in windows if w.has(n)] for n in range(len(names))]
+    living = [_before_end(windows, n) for n in range(len(names))]
     blocks = [by_block(each) for each in living]
     contrasts = randomisation.corrected(
         [
