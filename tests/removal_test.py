@@ -88,7 +88,7 @@ def looked_at(*folders: Path) -> dict[str, tuple[str, list[str]]]:
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A copy without each question, and those that build on it.
 
-    All are linked to one that is compiled, and whose imports are known: times of files are kept,
+    All are linked to one that is compiled, and has known imports: times of files do not change,
     so that only what differs is compiled and read again.
     """
     root = tmp_path_factory.mktemp("without")

@@ -152,7 +152,7 @@ def _summary(title: str, rows: Sequence[dict[str, Any]]) -> None:
         return
     print(f"\n{title}: {len(rows)} pairs")
     values = {"predicted": [one["predicted"] for one in rows]}
-    for name in (guesses.NO_CHANGE, guesses.SUM, guesses.FAIR, guesses.MEAN):
+    for name in guesses.NAMES:
         values[name] = [one["guesses"].get(name, np.nan) for one in rows]
     truth = np.array([one["measured"] for one in rows])
     for name, each in values.items():

@@ -50,8 +50,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="where to write the rows, JSON")
     of = parser.parse_args()
     rows = [world(seed, of.rulers, of.scatter) for seed in range(of.worlds)]
-    names = ("predicted", guesses.NO_CHANGE, guesses.SUM, guesses.FAIR, guesses.MEAN)
-    for name in names:
+    for name in ("predicted", *guesses.NAMES):
         ratios = np.array([row[name] for row in rows])
         near = np.mean(np.abs(ratios - 1) <= NEAR)
         middle = np.median(np.abs(ratios - 1))

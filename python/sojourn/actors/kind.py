@@ -105,8 +105,10 @@ def much(name: str, amount: str) -> str:
     return f"{name} at {spaced(amount)}" if amount not in _ALL else name
 
 
-def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:
-    """Who is meant by a study's text, as `spec.words` has it; None by "none".
+def settled(
+    kinds: Mapping[str, NamedKind], text: str, *, key: str
+) -> tuple[NamedKind, dict[str, str]] | None:
+    """The kind and all parameters of a study's text, as `spec.words` has it; None of "none".
 
     Args:
         kinds: to choose from.
@@ -125,4 +127,10 @@ def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[Named
         fix = f"write {name}:NAME=VALUE,NAME=VALUE"
         raise SpecFault(f"{key} '{text}': {result.problem}", at=key, fix=fix)
     params = settle(f"{key} {name}", kind.params, result.params)
-    return kind, kind.build({param: str(value) for param, value in params.items()})
+    return kind, {param: str(value) for param, value in params.items()}
+
+
+def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:
+    """Who is meant by a study's text, ready to run; as `settled`, with its arguments and faults."""
+    known = settled(kinds, text, key=key)
+    return known and (known[0], known[0].build(known[1]))

@@ -36,7 +36,7 @@ def test_beyond_the_highest_load_the_line_leads_to_the_peak() -> None:
     curve = curves.of(runs((100, 1e6), (200, 1e7)), 0.99, 400)
     border, where = curve.border(1e8)
     assert border == pytest.approx(300)
-    assert where == "beyond", "nobody measured between 200 and 400"
+    assert where == "beyond", "no load between 200 and 400 was measured"
     assert not curve.border(9e6)[1]
     assert curve.tail_ns(400) == pytest.approx(curves.TOP_NS)
 

@@ -10,11 +10,9 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import NamedKind, settled
 from sojourn.actors.neighbours import KINDS
 from sojourn.errors import SpecFault
-from sojourn.services.params import settle
-from sojourn.spec import words
 
 NONE = "none"
 _NOISE, _RESOURCE, _SHARE = "noise", "kind", "intensity"
@@ -91,17 +89,10 @@ def is_meant(asked: str, level: str) -> bool:
 
 def _settled(level: str) -> tuple[NamedKind, Mapping[str, str]] | None:
     """A level's kind with all parameters, as texts; None: no neighbour is written so."""
-    kind = KINDS.get(level.partition(":")[0])
-    if kind is None:
-        return None
-    named = words.read(level, lead=kind.lead, at=kind.at)
-    if named.problem:
-        return None
     try:
-        params = settle(kind.name, kind.params, named.params)
+        return settled(KINDS, level, key="neighbour")
     except SpecFault:
         return None
-    return kind, {name: str(value) for name, value in params.items()}
 
 
 def _changed(kind: NamedKind, params: Mapping[str, str], but: tuple[str, ...] = ()) -> str:

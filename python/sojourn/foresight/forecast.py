@@ -165,9 +165,10 @@ def forecast(
 
 def _measured(service: Victim, neighbour: str, q: float, bound_ns: float) -> float | None:
     """The border beside the neighbour itself; None if no record has one within its loads."""
-    if neighbour not in service.neighbours:
+    level = service.level_like(neighbour)
+    if not level:
         return None
-    curve = curves.of(service.levels[neighbour], q, service.peak_rps)
+    curve = curves.of(service.levels[level], q, service.peak_rps)
     border, where = curve.border(bound_ns)
     return None if where else border
 

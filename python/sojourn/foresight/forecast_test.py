@@ -178,3 +178,19 @@ def test_a_border_beside_the_neighbour_that_lies_beyond_its_loads_is_not_a_measu
     _, victims = world(13, {"cpu": 0.05})
     bound_ns = 5 * victims[0].levels[B][-1].tails[0.99]
     assert predicted(victims, bound_ns).measured_rps is None
+
+
+def test_a_border_that_was_measured_is_shown_however_the_neighbour_is_written() -> None:
+    _, (service, *others) = world(14, {"membw": 0.6})
+    levels = dict(service.levels)
+    levels["batch:xz,where=server"] = levels.pop(B)
+    service = replace(service, levels=levels)
+    rulers = [(one, B) for one in others]
+    border = forecast(service, rulers, "batch:xz,where=server", 0.99, bound_ns=BOUND_NS)
+    assert border.measured_rps is not None
+    same = forecast(service, rulers, "batch:xz", 0.99, bound_ns=BOUND_NS)
+    assert same.measured_rps == border.measured_rps
+    assert (
+        forecast(service, rulers, "batch:xz,where=free", 0.99, bound_ns=BOUND_NS).measured_rps
+        is None
+    )

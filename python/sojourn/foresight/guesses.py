@@ -11,6 +11,7 @@ from sojourn.foresight.victims import Victim
 
 NO_CHANGE, SUM, FAIR = "no change", "utilisation sum", "fair share"
 MEAN = "mean of others"
+NAMES = (NO_CHANGE, SUM, FAIR, MEAN)
 FAIR_LEAST = 0.5  # two groups of equal weight: each gets a half if it wants it
 
 

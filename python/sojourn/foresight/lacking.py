@@ -64,11 +64,11 @@ def known(victims: Sequence[Victim], service: str, neighbour: str) -> Known:
     if others and not same:
         raise _elsewhere(own, others[0], neighbour)
     way = _way(same, neighbour)
-    fit = [one for one in same if _level(one, way) and len(_shared(own, one)) >= DOSES_MIN]
+    fit = [one for one in same if one.level_like(way) and len(_shared(own, one)) >= DOSES_MIN]
     if not fit:
         raise _no_ruler(victims, own, neighbour)
     newest = {one.label: one for one in reversed(fit)}
-    rulers = tuple((one, _level(one, way)) for one in _comparable(own, [*newest.values()]))
+    rulers = tuple((one, one.level_like(way)) for one in _comparable(own, [*newest.values()]))
     runs = [run for one, level in rulers for run in one.levels[level]]
     if not any(map(_is_running, runs)):
         labels = ", ".join(one.label for one, _ in rulers)
@@ -120,28 +120,22 @@ def _meant(victim: Victim, neighbour: str) -> list[str]:
 
 
 def _way(victims: Sequence[Victim], neighbour: str) -> str:
-    """What the neighbour means; of one that ran in one way alone, that.
+    """The level that is meant: the neighbour as written, or the only way in which it ran.
 
     Raises:
         SpecFault: it ran in several ways, such as on other CPUs, and none is what was written.
     """
     levels = [level for one in victims for level in _meant(one, neighbour)]
     ways = {doses.meaning(level): level for level in levels}
-    asked = doses.meaning(neighbour)
-    if asked in ways or not ways:
-        return asked
+    if doses.meaning(neighbour) in ways or not ways:
+        return neighbour
     if len(ways) == 1:
-        return next(iter(ways))
+        return next(iter(ways.values()))
     raise SpecFault(
         f"'{neighbour}' ran in {len(ways)} ways: {', '.join(map(repr, sorted(ways.values())))}",
         at="--beside",
         fix="write one of them",
     )
-
-
-def _level(victim: Victim, way: str) -> str:
-    """How a victim's record writes it; "" if it has no such neighbour."""
-    return next((one for one in victim.neighbours if doses.meaning(one) == way), "")
 
 
 def _shared(own: Victim, other: Victim) -> set[doses.Dose]:

@@ -11,7 +11,7 @@ from statistics import median
 
 from sojourn import store
 from sojourn.errors import Fault, SpecFault
-from sojourn.foresight.doses import NONE, Dose, dose_of
+from sojourn.foresight.doses import NONE, Dose, dose_of, meaning
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import LOAD, NEIGHBOUR, RATE, TWIN
 from sojourn.record import machine
@@ -83,6 +83,11 @@ class Victim:
     def neighbours(self) -> tuple[str, ...]:
         """Levels that are neither `none` nor a dose."""
         return tuple(one for one in self.levels if one != NONE and dose_of(one) is None)
+
+    def level_like(self, neighbour: str) -> str:
+        """Its level that means the same as `neighbour`; "" if it has none."""
+        asked = meaning(neighbour)
+        return next((one for one in self.neighbours if meaning(one) == asked), "")
 
 
 def read(record: Record) -> list[Victim]:

@@ -6,7 +6,7 @@
 
 By bytes a second of the whole disk, where the folder is on one (`disks`). Version 1 limits only
 what a task reads and writes itself: pages that it dirties are written by the kernel later, and are
-not held up. Version 2 limits those too, where the file system says whose they are (ext4, btrfs,
+not held up. Version 2 limits those too, where the file system knows the writer (ext4, btrfs,
 xfs).
 
 It is felt by a probe in the same group that reads or writes past the page cache, and by the same

@@ -1,4 +1,4 @@
-"""Containers that podman makes of images, and nobody starts; none of them is left.
+"""Containers that podman makes of images and never starts; none of them is left.
 
 The name of one is drawn by lot and noted before podman hears it, so `restore` knows it for the
 lab's own. Podman stores it on a disk: unlike most of what a lab makes, it outlives a boot.

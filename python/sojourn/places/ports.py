@@ -83,7 +83,7 @@ def _rank(at: IPAddress, wanted: IPAddress) -> int:
 
 
 def _plain(at: IPAddress) -> IPAddress:
-    """The IPv4 address within one of IPv6 that stands for it; else the same."""
+    """The IPv4 address that one of IPv6 maps; else the same."""
     return getattr(at, "ipv4_mapped", None) or at
 
 

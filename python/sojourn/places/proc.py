@@ -13,7 +13,13 @@ from pathlib import Path
 from sojourn.places.task import Task
 from sojourn.text import schedstat
 
-TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+TICK_NS = 1_000_000_000 // TICKS_PER_S
+
+
+def now_ticks() -> int:
+    """The time on the clock of `Stat.start_ticks`, ticks since boot."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS_PER_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

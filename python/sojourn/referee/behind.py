@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.referee.requests import Requests, Times
-from sojourn.referee.stops import REACH, Behind, Gaps, burst, busy, decided
+from sojourn.referee.stops import REACH, Behind, Gaps, burst, busy, decided, late
 
 Floats = NDArray[np.float64]
 HELD = 0.5  # of a time with busy connections, and the server held requests back in it
@@ -29,7 +29,7 @@ SIGMAS = 5.0
 BACK = 0.5  # of the bound: a lag that goes up and down around it is one, not several
 DRIFT = 0.02  # of a time, as `limit.REACHED` has it: a tool that is slower by less has its rate
 BREAK = 8  # arrivals without busy connections that do not part two times with them
-SCALES, TIMES_OVER = (64, 128, 256, 512), 4  # arrivals whose sum is looked at, and how many of them
+SCALES, TIMES_OVER = (64, 128, 256, 512), 4  # arrivals in a sum; sums at least
 LOW, OF_NORMAL = 0.25, 0.3186  # a quantile of distances, and that of a standard normal variable
 BLOCK, BLOCKS = 256, 4  # arrivals in which the usual unevenness shows; so many blocks at least
 
@@ -112,7 +112,7 @@ def _course(requests: Requests, seen: Gaps, rate_rps: float) -> _Course:
     step[_is_pause(seen, step, spent)] = 0
     is_in = np.ones(requests.n, bool)
     for stop in seen.stops:
-        is_in[stop.last + 1 : stop.last + 1 + stop.held] = False
+        is_in[late(stop)] = False
     index = np.asarray(np.flatnonzero(is_in), np.int64)
     at = np.cumsum(step[index])
     lag = at - np.arange(len(at)) * (1e9 / rate_rps)

@@ -84,7 +84,7 @@ def judge(
         shape=shape(_pieces(requests, seen)),
         turnaround=turned,
         gaps=seen,
-        late=sum(stop.held for stop in seen.stops) + sum(lag.held for lag in seen.made_up),
+        late=sum(end - first for first, end in seen.late),
         omitted=sum(stop.omitted for stop in seen.stops),
         limit=limited,
         client=client,

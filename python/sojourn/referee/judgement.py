@@ -53,8 +53,8 @@ class Judgement:
         shape: how requests arrived, stops left out.
         turnaround: what followed replies.
         gaps: stops of the server and pauses of the tool.
-        late, omitted: users with a request that was sent late, or never: in stops, and in times in
-            which the tool fell behind.
+        late: users with a request that was sent late, in a stop or while the tool was behind.
+        omitted: users with a request that was never sent, in stops.
         limit: who limited the load.
         client, server: what their threads did; None: not seen.
         accept_queue, overflows: the most that waited to be accepted; and that were refused.

@@ -78,12 +78,8 @@ def limit(of: Evidence) -> Limit:
 def _is_short(of: Evidence) -> bool:
     missing = of.due - of.sent
     is_missed = of.rate_rps is not None and missing > (1 - REACHED) * of.due
-    return is_missed and _omitted(of) < OF_MISSING * missing
-
-
-def _omitted(of: Evidence) -> int:
-    """Requests that were due in stops and never sent."""
-    return sum(stop.omitted for stop in of.seen.stops)
+    omitted = sum(stop.omitted for stop in of.seen.stops)
+    return is_missed and omitted < OF_MISSING * missing
 
 
 def _rated(of: Evidence) -> tuple[str, str]:

@@ -46,7 +46,7 @@ class Stop:
         caught_ns: arrival of the last request of the burst; `resume_ns` if none came.
         in_flight: requests in the server meanwhile.
         due: requests that were due from `begin_ns` to `caught_ns`.
-        omitted: of these, those that were never sent.
+        omitted: of these, those that were never sent; `decided` sets it.
     """
 
     last: int
@@ -56,7 +56,7 @@ class Stop:
     caught_ns: int
     in_flight: int
     due: int
-    omitted: int
+    omitted: int = 0
 
     @property
     def length_ns(self) -> int:
@@ -83,6 +83,11 @@ class Behind:
     caught_ns: int
     lag_ns: int
     omitted: int
+
+
+def late(one: Stop | Behind) -> slice:
+    """The requests that were sent late in it."""
+    return slice(one.last + 1, one.last + 1 + one.held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +125,7 @@ class Gaps:
     def late(self) -> list[tuple[int, int]]:
         """Which requests were sent late, in order: index of the first, and of the next in time."""
         spans: list[Stop | Behind] = [*self.stops, *self.made_up]
-        return sorted((one.last + 1, one.last + 1 + one.held) for one in spans)
+        return sorted((sent.start, sent.stop) for sent in map(late, spans))
 
 
 def least_ns(n: int, rate_rps: float) -> int:
@@ -194,7 +199,6 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
         caught_ns=caught,
         in_flight=waiting,
         due=due,
-        omitted=due - held,
     )
 
 
@@ -222,7 +226,6 @@ def _final(requests: Requests, least: int, rate_rps: float) -> Stop | None:
         caught_ns=resume,
         in_flight=waiting,
         due=due,
-        omitted=due,
     )
 
 

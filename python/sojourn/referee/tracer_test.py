@@ -106,10 +106,10 @@ def test_a_long_look_has_few_samples() -> None:
 def test_connections_that_are_not_accepted_are_counted() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert watch.accept_queue([os.getpid()], port) == 0
+        assert watch.sample([os.getpid()], port).accept_queue == 0
         assert watch.sample([os.getpid()], port).connections == 0
         with socket.create_connection(("127.0.0.1", port)):
-            assert watch.accept_queue([os.getpid()], port) == 1
+            assert watch.sample([os.getpid()], port).accept_queue == 1
             assert watch.sample([os.getpid()], port).connections == 1
         assert watch.sample([os.getpid()], port).overflows >= 0
 

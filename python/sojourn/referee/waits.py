@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sojourn.referee.behind import in_pauses
 from sojourn.referee.requests import Requests, Times
-from sojourn.referee.stops import Gaps, Stop
+from sojourn.referee.stops import Gaps, Stop, late
 
 Floats = NDArray[np.float64]
 WAITED_MIN = 4  # requests in a silence, from which the time per reply is taken
@@ -57,7 +57,7 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
     due = requests.start_ns.astype(np.float64)
     parts = []
     for stop in seen.stops:
-        burst = slice(stop.last + 1, stop.last + 1 + stop.held)
+        burst = late(stop)
         grid = stop.begin_ns + _even(stop)
         if not stop.omitted:
             spread = np.linspace(0, len(grid) - 1, stop.held) if len(grid) else grid
@@ -67,8 +67,7 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
             due[burst] = np.minimum(due[burst], grid[unsent:])
             parts.append(_omitted(requests, stop, grid[:unsent]))
     for one in seen.made_up:
-        late = slice(one.last + 1, one.last + 1 + one.held)
-        due[late] = np.linspace(one.begin_ns, one.caught_ns, one.held + 1)[1:]
+        due[late(one)] = np.linspace(one.begin_ns, one.caught_ns, one.held + 1)[1:]
     wait = requests.end_ns - np.minimum(due, requests.start_ns)
     sent = (due, wait, wait, wait, np.ones(len(due), bool))
     columns = [np.concatenate(column) for column in zip(sent, *parts, strict=True)]

@@ -29,7 +29,7 @@ def sample(pids: Iterable[int], port: int = 0) -> Sample:
 
     Args:
         pids: of the processes; those that are gone have no threads.
-        port: of the server, whose connections are counted; 0: none.
+        port: of the server: connections to it are counted; 0: none.
     """
     threads: dict[int, tuple[str, int, int]] = {}
     cpus: set[int] = set()
@@ -52,12 +52,8 @@ def sample(pids: Iterable[int], port: int = 0) -> Sample:
     )
 
 
-def accept_queue(pids: Iterable[int], port: int) -> int:
-    """Connections to a port that were not accepted yet, in the namespace of the first process."""
-    return _longest(_sockets(pids, port))
-
-
 def _longest(sockets: list[list[str]]) -> int:
+    """Connections that were not accepted yet."""
     queues = [words[4].rpartition(":")[2] for words in sockets if words[3] == LISTEN]
     return max((int(queue, 16) for queue in queues), default=0)
 

@@ -89,9 +89,10 @@ def _stops(of: Judgement) -> str:
     if not stops:
         return f"stops: the server held back no request{blind}"
     lengths = sorted(stop.length_ns for stop in stops)
+    late = sum(stop.held for stop in stops)
     return (
         f"stops: the server stood still {len(stops)} times, {show_ns(lengths[0])} to "
-        f"{show_ns(lengths[-1])}; meanwhile {of.late:,} requests were late and {of.omitted:,} "
+        f"{show_ns(lengths[-1])}; meanwhile {late:,} requests were late and {of.omitted:,} "
         f"were left out{blind}"
     )
 

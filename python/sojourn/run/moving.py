@@ -17,7 +17,6 @@ no one who was moved does: it may run anywhere.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.settings import AFFINITY, FILE, Setting, stat_fields
+from sojourn.places import proc
 from sojourn.run.journal import Journal
 
 IRQ, WORK = "/proc/irq", "/sys/devices/virtual/workqueue"
@@ -113,8 +113,7 @@ def begin(room: CpuSets, journal: Journal, tree: Tree) -> Moved:
         journal: where it is noted before it is done.
         tree: the machine, or a fake of it with threads that a test started.
     """
-    at_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-    moved = Moved(tree=tree, journal=journal, at_ticks=at_ticks)
+    moved = Moved(tree=tree, journal=journal, at_ticks=proc.now_ticks())
     for _ in range(SURVEYS_MAX):
         tried = set(moved.settings)
         selected = [setting for setting in survey(room, tree) if setting not in tried]

@@ -1,7 +1,7 @@
 """Whether clients reach the service that the lab started, and no other program.
 
 An answer proves nothing: another program may have taken the port. It may also have the same port of
-another address. A name such as `localhost` stands for 127.0.0.1 and ::1, and clients take the first
+another address. A name such as `localhost` means 127.0.0.1 and ::1, and clients take the first
 that answers.
 """
 
@@ -70,7 +70,7 @@ def _refuse_unseen(live: RunningService, pids: Sequence[int], port: int) -> None
 
 
 def _peer(live: RunningService) -> Address | None:
-    """Where a client's connection arrives; None: it goes to no port, or to nobody."""
+    """Where a client's connection arrives; None: it goes to no port, or no process listens."""
     with contextlib.suppress(OSError, ValueError):
         target = urlsplit(live.service.endpoint(live.address).target)
         host, port = target.hostname, target.port or live.port

@@ -66,7 +66,7 @@ def _two(monkeypatch: pytest.MonkeyPatch) -> Iterator[Two]:
 
 
 def resolves(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """Any name stands for this address."""
+    """Any name means this address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
     def answer(name: str, port: int, *_: Any) -> list[Any]:
@@ -96,7 +96,7 @@ def test_a_name_that_leads_to_the_service_is_the_service(
     for target in ("http://localhost:{port}/", "http://127.0.0.1:{port}/", "null:"):
         assert two.is_own(target, wanted=two.port)
     resolves(monkeypatch, "::1")
-    two.other.close()  # nobody is there, so no client is either
+    two.other.close()  # no process listens, so no client arrives
     assert two.is_own("http://localhost:{port}/", wanted=two.port)
 
 

@@ -134,7 +134,7 @@ impl Sampled {
         }))
     }
 
-    /// Where the body of the reply goes that begins now, the next of `numbers`; `None`: it is not kept.
+    /// Where the body of the reply goes that begins now, the next of `numbers`; `None`: it is not stored.
     #[inline]
     pub fn begin(&self, numbers: &mut Numbers) -> Option<Body> {
         if numbers.left == 0 {

@@ -274,8 +274,7 @@ fn refused(error: &io::Error, address: &Address, nth: u32, count: u32) -> Fault 
         }
         io::ErrorKind::AddrNotAvailable => NO_PORT.into(),
         _ if error.raw_os_error() == Some(libc::EMFILE) => {
-            // Over HTTP/2 each may have a spare beside it.
-            format!("raise the limit on open files: ulimit -n {}", 2 * u64::from(count) + 100)
+            format!("raise the limit on open files: ulimit -n {}", u64::from(count) + 100)
         }
         _ => "check address, port and firewall".into(),
     };

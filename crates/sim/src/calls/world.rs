@@ -174,8 +174,8 @@ impl<'a> World<'a> {
         self.due.push(Due { at_ns: self.now + ns, number, event });
     }
 
-    /// The next user is number `user` and comes at `at_ns`. If that is never, the rate has ended, and nobody waits
-    /// for those that are missing.
+    /// The next user is number `user` and comes at `at_ns`. If that is never, the rate has ended, and the run
+    /// does not wait for the users that lack.
     pub(super) fn await_user(&mut self, user: u64, at_ns: f64) {
         if at_ns.is_finite() {
             self.after(at_ns - self.now, Event::Arrive);

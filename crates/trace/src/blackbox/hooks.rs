@@ -141,7 +141,7 @@ impl Hooks {
         self.watch.recycle();
     }
 
-    /// What threads waited for, as the kernel has told it.
+    /// What threads waited for, as the kernel reports it.
     pub fn seen(&self) -> std::cell::RefMut<'_, crate::culprit::seen::Seen> {
         self.watch.seen()
     }

@@ -147,10 +147,10 @@ impl Ring {
     }
 
     fn second(&mut self, now_ns: u64) {
-        let beside = self.beside(now_ns);
+        self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
+        let beside = self.beside(now_ns); // with the events that are forgotten now
         self.state.second(now_ns, unix_ns(), &self.hooks.totals(), beside);
         self.hooks.set_floor(self.state.floor_ns);
-        self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
         self.next_second_ns = now_ns + NS_PER_S;
         let text = metrics::text(&self.now(now_ns));
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;

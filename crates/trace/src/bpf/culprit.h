@@ -21,7 +21,7 @@
 
 #define PF_KTHREAD 0x00200000
 #define EARLY_NS 100000		/* a waker may strike so long before its thread is off the CPU */
-#define SERVED_NS 1000000000ULL	/* interrupts are told of CPUs that serve, or served within this time */
+#define SERVED_NS 1000000000ULL	/* interrupts are reported of CPUs that served within this time */
 #define SPREAD_NS 10000000	/* short interrupts are summed over at most this time */
 
 enum told_kind { TOLD_RUN, TOLD_OFF, TOLD_IRQ };

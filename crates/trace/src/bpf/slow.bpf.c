@@ -6,7 +6,7 @@
  * to IP, ns. TCP has read the clock itself at both moments (tcp_clock_cache), so no hook does. All requests are
  * counted by total. Those from floor_ns on go through the ring; culprit.bpf.c tells what its thread waited for.
  *
- * A port alone does not say whose request it is: another container may serve the same one. So what counts is the
+ * A port alone does not identify the service: another container may serve the same one. So what counts is the
  * process that replies. Requests that others reply to are in `foreign`, and in no other number.
  *
  * Not included: the time before TCP, and bytes of a reply after its first write. What arrives on one connection
@@ -86,7 +86,7 @@ static __always_inline bool is_own(u32 tgid)
 	return bpf_map_lookup_elem(&tgids, &tgid) != 0;
 }
 
-/* Bytes can be read. Whose they are is known with the reply. */
+/* Bytes can be read. The reply shows which process they are for. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(slow_ready, struct sock *sk)
 {

@@ -15,7 +15,7 @@
  *
  * Tasks from 1 to 7 are threads of the service, those from 8 on are not, and 0 is the idle one.
  *
- * Standard output: a line for each thing told (`off` TASK CPU, from, woken, here and to in us; `run` TASK CPU, from and
+ * Standard output: a line for each report (`off` TASK CPU, from, woken, here and to in us; `run` TASK CPU, from and
  * to; `irq` TASK CPU, how long), and one line `slots`, how many threads have.
  */
 #include <stdio.h>

@@ -55,7 +55,7 @@ fn interrupts_strike_a_thread_that_is_never_switched() {
         ("100 switch 0 0 1; 2000000 softirq 0 50", Some("irq 1 0 50")),
         // Threads of the service have been here within a second, and may wait for the CPU.
         ("100 switch 0 0 1; 200 switch 0 1 8; 300 softirq 0 50", Some("irq 8 0 50")),
-        // Nobody of the service has anything to do with these.
+        // No thread of the service has anything to do with these.
         ("2000000 runs 0 8; 2000100 softirq 0 50", None),
         ("2000000 runs 0 0; 2000100 softirq 0 50", None),
     ] {

@@ -112,8 +112,7 @@ def _capacity(one: Combination, mean: float) -> float:
     if one.is_machine:
         return cores / mean
     job = system.job(Question(service="fixed:1", unit="s"), one, "1", mean)
-    service = job["services"][0]
-    most = service.get("scaling", {}).get("max", service["instances"])
+    most = system.most_instances(job["services"][0])
     return float(most * cores / mean / job["client"]["copies"])
 
 

@@ -7,7 +7,7 @@ import math
 from sojourn.errors import SpecFault
 from sojourn.units import NS_PER_S, parse_count, parse_ns, show_count
 
-REQUESTS_MAX = 10_000_000  # of one run
+SCHEDULED_MAX = 10_000_000  # requests of a schedule, which is played to its end
 
 
 def requests(rate: str, least: int) -> int:
@@ -33,11 +33,11 @@ def requests(rate: str, least: int) -> int:
     if whole <= 0:
         return least
     count = whole * max(1, math.ceil(least / whole)) if name == "sine" else whole
-    if count > REQUESTS_MAX:
+    if count > SCHEDULED_MAX:
         raise SpecFault(
             f"'{rate}' has {show_count(count)} requests",
             at="--rate",
-            fix=f"shorten it to {show_count(REQUESTS_MAX)} at most",
+            fix=f"shorten it to {show_count(SCHEDULED_MAX)} at most",
         )
     return max(1, round(count))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from sojourn.units import parse_count
 NOTHING = ("", "none", "0")
 RUNS = 8
 WIDE = 0.1  # half of an interval over its value: at high load a short run has too short queues
-REQUESTS_MAX = 1_500_000  # of one run
+LONGER_MAX = 1_500_000  # requests up to which a steady run is made longer
 LONGER = 4
 INSTANCES_MAX = 10_000
 USE = 0.6  # of the workers' time, at which the scaler aims
@@ -51,7 +51,7 @@ def run(
         result = simulate(job(replace(of, requests=requests), one, rate, mean_s))
         lo, value, hi = tail(result, key)
         is_clear = math.isinf(value) or hi - lo <= 2 * WIDE * value
-        if is_clear or ":" in rate or not rate or LONGER * requests > REQUESTS_MAX:
+        if is_clear or ":" in rate or not rate or LONGER * requests > LONGER_MAX:
             return result
         requests *= LONGER
 
@@ -144,9 +144,14 @@ def _wanted(rate: str, busy_s: float) -> int:
     return math.ceil(min(max(wanted, 1.0), INSTANCES_MAX))
 
 
-def _is_alone(service: dict[str, Any]) -> bool:
+def most_instances(service: Mapping[str, Any]) -> int:
+    """As many as it ever has."""
+    return int(service.get("scaling", {}).get("max", service["instances"]))
+
+
+def _is_alone(service: Mapping[str, Any]) -> bool:
     """Whether both copies of a call come to the same worker."""
-    instances = service.get("scaling", {}).get("max", service["instances"])
+    instances = most_instances(service)
     return service["workers"] == 1 and (instances == 1 or service.get("pick") == "each")
 
 

@@ -1,9 +1,9 @@
 """Whether KVM can run guests here: only one that has booted under it proves that.
 
 A machine that is virtual itself may have a /dev/kvm that opens, makes a machine and never runs it.
-So a guest without a service is booted once on this boot of the machine; that it has booted is kept
-beside the guest's kernel. That none has may be due to a busy moment, so it holds for this process
-only: all points of a study are of one kind.
+So a guest without a service is booted once on this boot of the machine. If it boots, that is
+stored beside the guest's kernel. If none does, that may be due to a busy moment, so it holds for
+this process only: all points of a study are of one kind.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ suspect one program after another. So differences are taken one by one, and of w
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +22,6 @@ from sojourn.text.schedstat import Schedstat
 
 #: Fields of /proc/stat after the name, proc(5).
 USER, NICE, SYSTEM, IRQ, SOFTIRQ = 0, 1, 2, 5, 6
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 SEARCH_S = 2.0  # between two searches for processes that the lab did not start
 
 Thread = tuple[int, int]  # numbers of its process and of itself
@@ -93,7 +91,7 @@ class Threads:
         """Nothing is read yet.
 
         Args:
-            live: the service, whose processes can be seen.
+            live: the service; its processes can be seen.
             tree: where counters of the kernel are read.
         """
         process = live.process
@@ -179,11 +177,6 @@ class Counters:
         io = self._read.read(f"/proc/{pid}/io")
         both = (files.after(io, b"\nread_bytes:"), files.after(io, b"\nwrite_bytes:"))
         return sum(value or 0 for value in both)
-
-
-def now_ticks() -> int:
-    """The time on the clock of `Use.start_ticks`, ticks since boot."""
-    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS_PER_S)
 
 
 def served(before: Reading, after: Reading) -> Served:

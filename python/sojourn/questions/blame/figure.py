@@ -170,15 +170,16 @@ def _record(one: Accused) -> Record:
         "row": one.title,
         "title": one.title,
         "look": row.word,
-        "words": _words(one),
+        "words": ratio_words(one, "refused"),
         "shown": f"{_short(report)}, on {row.resource}" if row.resource else "",
     }
 
 
-def _words(one: Accused) -> str:
+def ratio_words(one: Accused, refused: str) -> str:
+    """How many times as long, with its interval; `refused` where nothing could be compared."""
     report = one.row.comparison
     if report.ratio is None or report.interval is None:
-        return "refused"
+        return refused
     is_shown = one.row.word == GUILTY
     return limit(report) or numbers.span(report.ratio, report.interval, is_shown=is_shown)
 

@@ -98,7 +98,7 @@ class Window:
     entry: WindowTable
 
     def has(self, number: int) -> bool:
-        """Whether a suspect had not ended before it, as far as that is known."""
+        """Whether a suspect has processes at one of its ends, as far as that is known."""
         return self.entry.suspects[number].members != 0
 
 

@@ -9,7 +9,6 @@ from sojourn.questions.blame import figure
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.figure import Accused
 from sojourn.questions.blame.suspects import GUILTY, UNDECIDED
-from sojourn.questions.blame.words import limit
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, an, fitting, sentence
 
@@ -131,11 +130,7 @@ def _target(findings: Findings) -> str:
 
 
 def _number(one: Accused) -> str:
-    report = one.row.comparison
-    if report.ratio is None or report.interval is None:
-        return "unknown"
-    is_shown = one.row.word == GUILTY
-    return limit(report) or numbers.span(report.ratio, report.interval, is_shown=is_shown)
+    return figure.ratio_words(one, "unknown")
 
 
 def lines(suspects: Sequence[Accused], width: int) -> Iterator[str]:

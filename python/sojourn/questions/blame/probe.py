@@ -149,7 +149,7 @@ class Blame(Actor):
         applied_ns = time.time_ns() - began_ns
         if self._end.wait(self._settle_s):
             return
-        since_ticks = counters.now_ticks()
+        since_ticks = proc.now_ticks()
         used, served, from_ns = self._used(), self._served(), time.time_ns()
         if self._end.wait(self._window_s - self._settle_s):
             return

@@ -194,10 +194,10 @@ class BlameShown(Shown):
         worst = max(guilty, key=lambda row: row.comparison.ratio or 0.0)
         report = worst.comparison
         assert report.interval is not None  # noqa: S101  # those without were left out
-        ends = f"{report.interval.lo:.3g} to {report.interval.hi:.3g}: "
-        number = f"{limit(report) or f'{report.ratio:.3g}'} times"
-        text = f"{'' if limit(report) else ends}{q} with {worst.name}"
-        return Number(number=number, said=text, short=number)
+        bound = limit(report)
+        ends = "" if bound else f"{report.interval.lo:.3g} to {report.interval.hi:.3g}: "
+        number = f"{bound or f'{report.ratio:.3g}'} times"
+        return Number(number=number, said=f"{ends}{q} with {worst.name}", short=number)
 
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
         """The load, the tail as it is and with all suspects stopped."""

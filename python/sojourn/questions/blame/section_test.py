@@ -75,6 +75,7 @@ def study_data(
     verdict: Verdict = Verdict.HOLDS,
     spoil: int = 0,
     ended: int | None = None,
+    is_seen_stopped: bool = False,
     look: Measured | None = None,
 ) -> StudyData:
     """The study with two suspects; `spoil` windows have a fate of their own.
@@ -84,6 +85,7 @@ def study_data(
         verdict: of the runs.
         spoil: windows.
         ended: block from which on the second suspect has no processes.
+        is_seen_stopped: it has some only where it is stopped, as one that works in bursts may.
         look: what the tracer saw.
     """
     texts = f'["{XZ}", "{DISK}"]'
@@ -91,8 +93,14 @@ def study_data(
     of = spec.load("blame", profile="quick", overrides=sets, asks=PLANS.mistakes)
     of = of.model_copy(update={"factors": {}})
     rng = np.random.default_rng(4)
+
+    def members(block: int, stopped: frozenset[int]) -> int | None:
+        if is_seen_stopped:
+            return int(1 in stopped)
+        return None if ended is None else int(block < ended)
+
     windows = [
-        window(rng, block, stopped, harm, None if ended is None else int(block < ended))
+        window(rng, block, stopped, harm, members(block, stopped))
         for block, stopped in order(2, BLOCKS, 3)
     ]
     for n in range(spoil):
@@ -177,6 +185,14 @@ def test_windows_before_a_suspect_ended_count() -> None:
     assert section.rows[1].stop.blocks == 7
     assert section.rows[0].stop.blocks == section.blocks == BLOCKS
     assert section.rows[1].doubt == ""
+
+
+def test_a_suspect_that_works_in_bursts_has_not_ended_in_the_gaps() -> None:
+    data = study_data(20.0, is_seen_stopped=True)
+    section = analysis.study(data, answers()).services[0].section(Blames)
+    assert section is not None
+    assert section.rows[1].word == CLEARED
+    assert section.rows[1].stop.blocks >= BLOCKS - 1  # in the last it may be stopped first
 
 
 def looked(*, why: str = "", trust: Verdict = Verdict.HOLDS, sure: Verdict = Verdict.HOLDS) -> Any:

@@ -63,7 +63,11 @@ class Beside:
         self.pids: tuple[int, ...] = ()
         leaders = self._actor.pids if self._actor else ()
         self._members = [Members(tree, leader) for leader in leaders]
-        self.has_processes = bool(leaders)
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether it can be stopped at all."""
+        return bool(self._members)
 
     def look(self) -> None:
         """All processes of the sessions that its tasks lead; all of /proc is read but rarely."""

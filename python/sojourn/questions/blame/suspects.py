@@ -22,7 +22,7 @@ from sojourn.text.numbers import percent
 GUILTY, CLEARED, UNDECIDED = "guilty", "cleared", "undecided"
 CPU, NETWORK, DISK, MEMORY = "the CPU", "the network (soft-IRQ)", "the disk", "memory or cache"
 WAIT, SOFTIRQ, OWN, OTHERS = "run-queue delay", "soft-IRQ", "CPU time", "others on its CPUs"
-BLOCK_IO = ("block_io",)  # what the tracer calls a wait for the disk; a fault waits for locks too
+BLOCK_IO = "block_io"  # what the tracer calls a wait for the disk; a fault waits for locks too
 HALF = 0.5
 DISK_MIN = 0.1  # of the bytes of the service and all suspects: who moves less has not the disk
 STILL_MAX, USES_MIN = 0.05, 0.01  # of its CPU time while it was stopped; of a CPU, to be judged
@@ -229,6 +229,6 @@ def _share_of(number: int, traces: Sequence[Blamed]) -> float | None:
     return None
 
 
-def _kind_share(kinds: Sequence[str], traces: Sequence[Blamed]) -> float:
+def _kind_share(kind: str, traces: Sequence[Blamed]) -> float:
     every = (s for t in traces if t.trace and t.trace.blame for s in t.trace.blame.suspects)
-    return sum(s.share for s in every if s.kind in kinds) / max(1, len(traces))
+    return sum(s.share for s in every if s.kind == kind) / max(1, len(traces))

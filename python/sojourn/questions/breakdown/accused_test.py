@@ -40,7 +40,7 @@ def test_another_attempt_in_a_block_is_no_block_more() -> None:
 
 
 def loads() -> tuple[Stages, Stages, Stages]:
-    """A load that is valid, one whose culprits are not known, and one that is in doubt."""
+    """A valid load, one with unknown culprits, and one in doubt."""
     usual = column(run(blamed()))
     assert usual.culprits is not None
     none = replace(usual.culprits, verdict=Verdict.UNKNOWN, suspects=(), answer="p99: too few")

@@ -34,17 +34,18 @@ LISTED_MIN = 0.005  # of the excess: the tracer lists no less (`crates/trace/src
 _UNNAMED = "no suspect can be named"
 
 
-def pooled(measured: Sequence[Measured], runs: int = 0) -> Culprits | None:
+def pooled(measured: Sequence[Measured], blocks: int = 0) -> Culprits | None:
     """The runs of one condition together; None if in none of them anybody was asked for.
 
     Args:
         measured: those that may be used.
-        runs: in which it was asked, those included that may not; where there are more.
+        blocks: in which it was asked, those without a valid run included; they count if they are
+            more than the runs.
     """
     asked = [(m.traced.blame, m.stacks) for m in measured if m.traced and m.traced.blame]
     if not asked:
         return None
-    count = max(runs, len(asked))
+    count = max(blocks, len(asked))
     sure = [(blame, stacks) for blame, stacks in asked if blame.verdict is Verdict.HOLDS]
     blames = [blame for blame, _ in sure]
     q = asked[0][0].q

@@ -85,13 +85,17 @@ def sentences(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
         start = (
             f"at {column.name} {100 * share:.0f} % of the {whole} of {service.service}'s slowest"
         )
-        doubt = "" if column.verdict is Verdict.HOLDS else ", in doubt"
+        doubt = _doubt(column)
         yield sentence(
             f"{start} requests is {name} ({what}){more}{doubt}",
             f"{start} requests is {name} ({what}){doubt}",
             f"{start} requests is {name}{doubt}",
         )
     yield from _culprits(results)
+
+
+def _doubt(column: Stages) -> str:
+    return "" if column.verdict is Verdict.HOLDS else ", in doubt"
 
 
 def _culprits(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _culprits(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
                 continue
             asked.append(column.culprits.verdict is Verdict.HOLDS)
             who = [s for s in column.culprits.suspects if s.is_named and s.kind != "stage"]
-            doubt = "" if column.verdict is Verdict.HOLDS else ", in doubt"
+            doubt = _doubt(column)
             named += [
                 f"{first.about} ({show.share(first.share)}, {service.service}{doubt})"
                 for first in who[:1]

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from sojourn import analysis, report
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import Planner, next_point
+from sojourn.plan import next_point
 from sojourn.plan.points import Course, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import RATE
+from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.compare import block_runs, plan
 from sojourn.questions.compare.compared import Compared
@@ -60,11 +61,12 @@ def outcome(point: Point, factor: float, **changes: Any) -> Outcome:
 
 def played(study: Study, factor: Factor, most: int = 400) -> list[Outcome]:
     """The whole study, each run with a factor of its own."""
-    lot, done = random.Random(1), list[Outcome]()  # noqa: S311 - no secret
-    planner = Planner(study, PLANS)
-    while (point := planner.next(done)) and len(done) < most:
-        done.append(outcome(point, factor(lot, point.service, point.repeat)))
-    return done
+    lot = random.Random(1)  # noqa: S311 - no secret
+
+    def run(point: Point) -> Outcome:
+        return outcome(point, factor(lot, point.service, point.repeat))
+
+    return play(study, run, PLANS, stop_after=most)
 
 
 def found(study: Study, outcomes: list[Outcome]) -> Findings:
@@ -150,12 +152,13 @@ def test_a_gate_alarms_only_after_fresh_blocks() -> None:
 
 def test_an_invalid_run_is_made_again_and_a_block_without_one_is_left_out() -> None:
     study = asked(blocks=9)
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+
+    def run(point: Point) -> Outcome:
         is_bad = point.repeat == 2 and point.service == "b"
         verdict = Verdict.UNKNOWN if is_bad else Verdict.HOLDS
-        done.append(outcome(point, 1.0 + 0.5 * point.repeat, verdict=verdict))
+        return outcome(point, 1.0 + 0.5 * point.repeat, verdict=verdict)
+
+    done = play(study, run, PLANS)
     tried = [one for one in done if one.point.repeat == 2 and one.point.service == "b"]
     assert len(tried) == 1 + study.run.retries
     assert section(found(study, done)).blocks == 8
@@ -163,11 +166,12 @@ def test_an_invalid_run_is_made_again_and_a_block_without_one_is_left_out() -> N
 
 def test_a_queue_that_grows_is_endless_and_cpu_time_that_is_not_counted_is_missing() -> None:
     study = asked(blocks=12)
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+
+    def run(point: Point) -> Outcome:
         grows = Course.GROWS if point.service == "b" else Course.STEADY
-        done.append(outcome(point, 1.0, course=grows, cpu_ns=None))
+        return outcome(point, 1.0, course=grows, cpu_ns=None)
+
+    done = play(study, run, PLANS)
     compared = section(found(study, done))
     rows = {row.number: row for row in compared.rows}
     assert rows["p99"].judgement is Judgement.WORSE
@@ -233,12 +237,13 @@ def test_without_rates_the_load_is_a_share_of_the_lower_max_rps() -> None:
     study = study_of(
         [{"kind": "memcached"}, {"kind": "memcached"}], rate="", compare={"blocks": 8, "load": 0.5}
     )
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+
+    def run(point: Point) -> Outcome:
         rps = 3e4 if point.service == "a" else 2e4
         peak = {"achieved_rps": rps} if point.phase is Phase.PEAK else {}
-        done.append(outcome(point, 1.0, **peak))
+        return outcome(point, 1.0, **peak)
+
+    done = play(study, run, PLANS)
     loads = {one.offered_rps for one in done if one.point.phase is block_runs.PHASE}
     assert loads == {1e4}
     assert replace(done[0]).point.phase is Phase.PEAK
@@ -246,11 +251,12 @@ def test_without_rates_the_load_is_a_share_of_the_lower_max_rps() -> None:
 
 def test_unlike_shields_are_not_compared() -> None:
     study = asked(blocks=12)
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+
+    def run(point: Point) -> Outcome:
         shield = "none" if point.service == "b" else "priority"
-        done.append(outcome(point, 2.0 if point.service == "b" else 1.0, shield=shield))
+        return outcome(point, 2.0 if point.service == "b" else 1.0, shield=shield)
+
+    done = play(study, run, PLANS)
     compared = section(found(study, done))
     assert compared.verdict is Verdict.UNKNOWN
     assert compared.reasons == (

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import Planner, next_point
+from sojourn.plan import next_point
 from sojourn.plan.points import Outcome, Point
+from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
 from sojourn.questions.compare import block_runs
 from sojourn.questions.compare.compare_test import asked, found, noise, outcome, played, section
@@ -18,13 +19,15 @@ from sojourn.stats.paired_ratio import Judgement
 
 
 def test_a_longer_far_tail_is_found_where_p99_is_the_same() -> None:
-    study, lot, done = asked(numbers=("p99", "p99.9")), random.Random(6), list[Outcome]()  # noqa: S311
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+    study, lot = asked(numbers=("p99", "p99.9")), random.Random(6)  # noqa: S311
+
+    def run(point: Point) -> Outcome:
         own = outcome(point, noise(lot))
         assert own.p999_ns is not None
         longer = 1.4 if point.service == "b" else 1.0
-        done.append(replace(own, p999_ns=own.p999_ns * longer))
+        return replace(own, p999_ns=own.p999_ns * longer)
+
+    done = play(study, run, PLANS)
     rows = {row.number: row for row in section(found(study, done)).rows}
     assert rows["p99.9"].judgement is Judgement.WORSE
     assert rows["p99.9"].ratio == pytest.approx(1.4, rel=0.05)
@@ -59,10 +62,7 @@ def test_lost_requests_end_only_the_quantiles_that_they_reach() -> None:
             return own
         return replace(own, lost=40, mean_ns=None, p999_ns=None)
 
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
-        done.append(run(point))
+    done = play(study, run, PLANS)
     rows = {row.number: row for row in section(found(study, done)).rows}
     assert rows["mean"].ratio == rows["p99.9"].ratio == math.inf
     assert rows["p99"].ratio == pytest.approx(1.0, rel=0.05)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from sojourn.plan import Planner
-from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
 from sojourn.questions.compare import block_runs
 from sojourn.questions.compare.compare_test import asked, found, noise, outcome, section
@@ -19,12 +19,14 @@ def test_max_rps_has_a_closed_loop_of_its_own_in_every_block(
     numbers: tuple[str, ...], slower: float, verdict: Verdict
 ) -> None:
     study = asked(gate=True, numbers=numbers)
-    lot, done = random.Random(4), list[Outcome]()  # noqa: S311 - no secret
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+    lot = random.Random(4)  # noqa: S311 - no secret
+
+    def run(point: Point) -> Outcome:
         factor = noise(lot) * (slower if point.service == "b" else 1)
         rps = {} if point.offered_rps else {"achieved_rps": 50_000 / factor}
-        done.append(outcome(point, 1.0, **rps))
+        return outcome(point, 1.0, **rps)
+
+    done = play(study, run, PLANS)
     full = [one.point for one in done if one.point.phase is block_runs.FULL]
     assert {point.offered_rps for point in full} == {None}
     assert {point.overrides for point in full} == {(("find_max", True),)}
@@ -45,11 +47,12 @@ def test_max_rps_has_a_closed_loop_of_its_own_in_every_block(
 def test_a_block_without_its_closed_loop_does_not_count() -> None:
     study = asked(numbers=("cpu", "max_rps"), blocks=9)
     lot = random.Random(5)  # noqa: S311 - no secret
-    done: list[Outcome] = []
-    planner = Planner(study, PLANS)
-    while point := planner.next(done):
+
+    def run(point: Point) -> Outcome:
         is_bad = point.phase is block_runs.FULL and point.repeat == 2
         verdict = Verdict.UNKNOWN if is_bad else Verdict.HOLDS
-        done.append(outcome(point, noise(lot, 0.3), verdict=verdict))
+        return outcome(point, noise(lot, 0.3), verdict=verdict)
+
+    done = play(study, run, PLANS)
     assert len(block_runs.blocks_of(study, done)) == 8
     assert section(found(study, done)).rows[0].pairs == 8

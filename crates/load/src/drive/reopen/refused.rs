@@ -12,8 +12,8 @@ pub(super) const REFUSAL_BYTES: usize = 200;
 impl Reopener {
     /// `connection` is about to end after `bytes`, and what is in flight on it with it: was it refused?
     ///
-    /// So is one that ends soon after it was opened without a right answer, if it was asked or told
-    /// something, or ends at once. One that was idle until then had no chance to answer.
+    /// So is one that ends soon after it was opened without a right answer, if something
+    /// was sent or came on it, or if it ends at once. One that was idle until then had no chance to answer.
     #[cold]
     pub(in crate::drive) fn judge(
         &mut self,

@@ -5,7 +5,7 @@
 //! answers what it has begun, and rests when that has ended.
 //!
 //! Where the attempt to open the other one fails, it rests again, and requests wait: the one that is leaving
-//! is opened again at its end. So is one at whose end the other is leaving, too.
+//! is opened again at its end. So is one that ends while the other is leaving, too.
 
 use super::Reopener;
 use super::attempts::Broken;

@@ -67,7 +67,6 @@ impl Seen {
         if self.wrong.is_empty() {
             self.wrong.clone_from(&other.wrong);
         }
-        self.is_torn |= other.is_torn;
         self.handshakes += other.handshakes;
         self.resumed += other.resumed;
         self.failed += other.failed;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the parts of a request of 3.05 ms from 20 µs on are, whose thread was off its CPU like this; ns.
+/// What the parts of a request of 3.05 ms from 20 µs on are, if its thread was off its CPU like this; ns.
 fn parts_of(off: Off, runs: Vec<Run>) -> impl Fn(&str) -> u64 {
     let seen = Seen { offs: vec![off], runs, ..Seen::default() };
     let record = request(20 * US, &[("application", 50 * US), ("runq_delay", 3 * MS)]);

@@ -66,7 +66,7 @@ impl Log {
     /// Every record is one request from its arrival to its reply, with its time where it was spent.
     /// Answers how many arrived later than they were sent, as on a machine that stops the client.
     ///
-    /// A thread whose timer runs may have to wait, for its CPU or for the hypervisor, before it is asleep. So
+    /// A thread with a running timer may have to wait, for its CPU or for the hypervisor, before it is asleep. So
     /// its sleep may be shorter than it was asked to be; not that of more than a tenth of the requests.
     ///
     /// # Panics
