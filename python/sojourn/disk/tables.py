@@ -35,7 +35,7 @@ class Mount:
     options: frozenset[str]
     kind: str
     whole: frozenset[str]
-    source: str = ""
+    source: str
 
 
 def text(path: Path) -> str:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sojourn import disk
 from sojourn.actors.clients import hdr, logs
+from sojourn.actors.clients.logs import Key
 from sojourn.actors.clients.merge import SPANS
 from sojourn.hosts import network
 from sojourn.samples.contract import LoadResult
@@ -32,7 +33,6 @@ from sojourn.samples.contract import LoadResult
 Packed: TypeAlias = dict[str, Any]
 Ints: TypeAlias = NDArray[np.int64]
 Small: TypeAlias = NDArray[np.uint32]
-Key: TypeAlias = tuple[str, str, str]
 SLICES_MAX = 100_000  # of an interval log: a day of seconds
 BYTES_MAX = 1 << 30
 CHUNK = 64  # slices that are added up at once: 14 MB
@@ -79,15 +79,13 @@ def _log(path: Path) -> tuple[list[str], list[Key], list[tuple[Ints, Ints]]]:
     head: list[str] = []
     keys: list[Key] = []
     slices = []
-    with logs.readable(str(path)):
-        lines = disk.read_text(path, most=BYTES_MAX).splitlines()
-    for number, line in enumerate(lines, 1):
-        if line[:1] in ("#", '"', ""):
+    for at, line, own in logs.entries(path, BYTES_MAX):
+        if own is None:
             head.append(line)
             continue
-        with logs.readable(f"{path}:{number}"):
-            key, text = logs.slice_of(line)
-            keys.append(key)
+        key, text = own
+        keys.append(key)
+        with logs.readable(at):
             slices.append(_sparse(hdr.counts(text)))
     return head, keys, slices
 

@@ -49,15 +49,16 @@ def connect(spec: HostsSpec) -> Engine:
         RunFault: the cluster does not let the lab in.
     """
     if not spec.local:
-        return _connected(_ray(), spec, None)
+        return _connected(_ray(), spec)
     with alone.closed():
         ray = _ray()
         alone.require_token(ray)
-        return _connected(ray, spec, alone.Folder())
+        return _connected(ray, spec)
 
 
-def _connected(ray: Any, spec: HostsSpec, folder: alone.Folder | None) -> Engine:
-    """The same with a Ray that is loaded, and the folder of one that is to be started."""
+def _connected(ray: Any, spec: HostsSpec) -> Engine:
+    """The same with a Ray that is loaded."""
+    folder = alone.Folder() if spec.local else None
     is_closed = not spec.local and os.environ.get("RAY_AUTH_MODE") == "token"
     where: dict[str, Any] = {"address": spec.at}
     if folder is not None:

@@ -57,7 +57,7 @@ def lacking() -> tuple[Deb, ...]:
         raise HostFault(
             f"apt does not say which JDK {DEFAULT} is",
             at=f"apt-cache depends {DEFAULT}",
-            fix="run apt-get update, or install a JDK of version 17 or newer",
+            fix=f"run apt-get update, or install a JDK of version {RELEASE} or newer",
         )
     name = f"openjdk-{max(releases[0], int(RELEASE))}"
     return tuple(Deb(package=f"{name}-{kind}-headless") for kind in ("jre", "jdk"))

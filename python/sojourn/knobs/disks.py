@@ -63,8 +63,8 @@ def _of_btrfs(tree: Tree, source: str) -> tuple[str, ...]:
 
     Args:
         tree: the machine, or a fake of it.
-        source: the device's file. In a container it may be missing, and its name may be of before
-            the root was mounted; then it is known where there is one btrfs alone.
+        source: the device's file. In a container it may be missing, and that of the root may be
+            /dev/root; then the device is known if there is one btrfs alone.
     """
     name = tree.path(source).resolve().name
     devices = {at: tree.names(f"{BTRFS}/{at}/devices") for at in tree.names(BTRFS)}

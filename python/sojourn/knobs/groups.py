@@ -36,7 +36,7 @@ ENTRY = "cgroup"  # kind of the book's entry
 HANDED = "handed"  # in such an entry, and what a service's knobs share: a controller, and where
 PASSES_MAX = 20  # who starts processes faster than they are moved is not finished starting
 GONE_S_MAX = 5.0
-#: Whoever makes groups asks this module for trees of them too.
+#: By these names too, for those who make groups and would import both modules.
 Hierarchy = hierarchies.Hierarchy
 find = hierarchies.find
 

@@ -70,7 +70,9 @@ class Held:
             every: all processes, as `everybody` reads them.
         """
         meant = {s.pid for s in _meant(self.name, every) if s.state not in STOPPED}
-        known = {pid for pid, one in self._members.items() if _is_in(one, every)}
+        known = {
+            pid for pid, one in self._members.items() if pid in every and _same(every[pid]) == one
+        }
         return tuple(sorted(meant | known))
 
     def go(self) -> None:
@@ -98,15 +100,9 @@ def _same(stat: Stat) -> Stat:
     )
 
 
-def _is_in(member: Stat, every: Mapping[int, Stat]) -> bool:
-    """Whether it is among them, and not only its number, which was used again."""
-    now = every.get(member.pid)
-    return now is not None and now.start_ticks == member.start_ticks
-
-
 def everybody() -> dict[int, Stat]:
     """All processes that can be seen, by number, dead ones left out."""
-    return {s.pid: s for s in map(proc.stat, proc.pids()) if s is not None and s.state != "Z"}
+    return {pid: one for pid, one in proc.everybody().items() if one.state != "Z"}
 
 
 def members(name: str) -> tuple[Stat, ...]:
@@ -192,7 +188,7 @@ def check(names: Iterable[str], *, at: str) -> None:
 
 def _must_run(stats: Sequence[Stat]) -> str:
     """Who among them is needed for somebody to let them go again; "" if no one."""
-    every = {s.pid: s for s in map(proc.stat, proc.pids()) if s is not None}
+    every = proc.everybody()
     me = every.get(os.getpid())
     needed = _line(me, every) if me else {os.getpid()}
     for member in stats:

@@ -86,7 +86,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
 
 def _firsts(outer: int) -> Iterator[proc.Stat]:
     """Descendants of a process that are the first in a namespace of processes."""
-    everybody = [s for pid in proc.pids() if (s := proc.stat(pid)) is not None]
+    everybody = proc.everybody().values()
     wanted = {outer}
     while born := [s for s in everybody if s.parent in wanted and s.pid not in wanted]:
         wanted |= {s.pid for s in born}

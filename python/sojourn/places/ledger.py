@@ -23,24 +23,23 @@ class Book(Ledger, Protocol):
         """Note something that is about to be done; returns the entry's number."""
 
 
-_OPEN: list[weakref.ref[Book]] = []  # a journal that no one holds any more is closed
+#: In the order of opening; a journal that no one holds any more is closed.
+_OPEN: weakref.WeakKeyDictionary[Book, None] = weakref.WeakKeyDictionary()
 
 
 def opened(book: Book) -> None:
     """Say that this process has a book from now on."""
-    _OPEN[:] = [ref for ref in _OPEN if ref() is not None]
-    _OPEN.append(weakref.ref(book))
+    _OPEN[book] = None
 
 
 def closed(book: Book) -> None:
     """Say that nothing can be written into a book any more."""
-    _OPEN[:] = [ref for ref in _OPEN if ref() not in {None, book}]
+    _OPEN.pop(book, None)
 
 
 def own() -> Book | None:
     """This process's book, the last that was opened, for what no one hands one to; None: none."""
-    books = (ref() for ref in reversed(_OPEN))
-    return next((book for book in books if book is not None), None)
+    return next(reversed([*_OPEN]), None)
 
 
 @dataclass(slots=True)

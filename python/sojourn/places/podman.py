@@ -34,12 +34,13 @@ def noted() -> Iterator[str]:
     try:
         yield name
     finally:
-        if not _removed(name) and book is not None:
+        why = _remove(name)
+        if not why and book is not None:
             book.undone(entry)
 
 
-def _removed(name: str) -> str:
-    """Remove what has this name, if anything has; why podman refuses, "": it does not."""
+def _remove(name: str) -> str:
+    """Remove what has this name, if anything has; why that failed, "" if it did not."""
     status, text = _asked("rm", "-f", "--ignore", "--", name)
     return text if status else ""
 
@@ -69,6 +70,6 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
         return None
     if _asked("container", "exists", "--", name)[0] == 1:
         return None
-    why = _removed(name)
+    why = _remove(name)
     how = f"cannot be removed: {why}" if why else "removed"
     return Undone(what=f"podman's container {name}", how=how, is_done=not why)

@@ -74,17 +74,17 @@ def session(leader: int) -> tuple[Stat, ...]:
 
     A server's processes may open sessions of their own, as each of PostgreSQL's does.
     """
-    every = _every()
+    every = everybody()
     return _with_descendants({pid for pid, one in every.items() if one.session == leader}, every)
 
 
 def family(first: int) -> tuple[Stat, ...]:
     """A process and all that came of it, dead ones left out; () if it is gone."""
-    every = _every()
+    every = everybody()
     return _with_descendants({first} & set(every), every)
 
 
-def _every() -> dict[int, Stat]:
+def everybody() -> dict[int, Stat]:
     """All processes that can be seen, by number."""
     return {result.pid: result for pid in pids() if (result := stat(pid)) is not None}
 

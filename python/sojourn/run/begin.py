@@ -194,7 +194,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
     """Wait until it answers and the port is its own.
 
     Returns:
-        False if another program has the port; a HostFault says that this is not seen.
+        False if another program has the port, and another may be taken.
     """
     assert live.process is not None  # noqa: S101  # just launched
     within_s = max(live.place.start_s_max, start.ready_s)

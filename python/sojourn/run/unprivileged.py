@@ -103,7 +103,7 @@ def _close(folder: Path) -> None:
 
     A process that the generator left behind has its user, who no longer may change names here.
     """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    handle = os.open(folder, disk.tree.FOLDER)
     try:
         os.fchown(handle, os.geteuid(), os.getegid())
         os.fchmod(handle, 0o700)

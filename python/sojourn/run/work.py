@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 PREFIX = "sojourn-"
 NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
-DISK = "disk"  # the part of a place by which a guest's working folder is on one
 
 
 def user_of(service: Service) -> User | None:
@@ -60,32 +59,34 @@ def check_disk(spec: ServiceSpec, service: Service) -> None:
     Raises:
         HostFault: so it is, and the study asks for it by name.
     """
-    where = _in_memory(spec, service) if needs(service).is_durable else ""
+    where, fix = _in_memory(spec, service) if needs(service).is_durable else ("", "")
     if where:
-        is_guest = places.kind(spec.place).name == vm.NAME
         raise HostFault(
             f"{spec.label} is to write to a disk, and {where}",
             at=f"services.{spec.label}.params",
-            fix='give place = "vm:nbd" or "local"' if is_guest else temporary.ON_DISK,
+            fix=fix,
         )
 
 
 def disk_rows(spec: ServiceSpec, service: Service) -> Rows:
     """That what it writes stays in memory, as (name, text) for people; () where it does not."""
-    where = _in_memory(spec, service)
+    where, _ = _in_memory(spec, service)
     return (("disk", f"none: {where}"),) if where else ()
 
 
-def _in_memory(spec: ServiceSpec, service: Service) -> str:
-    """Why what a service syncs reaches no disk; "": it does, or nothing is synced."""
+def _in_memory(spec: ServiceSpec, service: Service) -> tuple[str, str]:
+    """Why what a service syncs reaches no disk, and the fix; "" and any: it does, or none is."""
     if not needs(service).is_syncing:
-        return ""
+        return "", ""
     if places.kind(spec.place).name == vm.NAME:
-        has_disk = any(option.part == DISK for option in places.options(spec.place))
-        return "" if has_disk else "the working folder of a guest is in its memory"
+        stores = {kind.name for kind in vm.STORES}
+        has_disk = any(option.name in stores for option in places.options(spec.place))
+        why = "" if has_disk else "the working folder of a guest is in its memory"
+        return why, 'give place = "vm:nbd" or "local"'
     folder = temporary.base(user_of(service))
     kind = temporary.kind(folder) if folder else ""
-    return f"its working folder in {folder} is on {kind}" if kind in temporary.MEMORY else ""
+    why = f"its working folder in {folder} is on {kind}" if kind in temporary.MEMORY else ""
+    return why, temporary.ON_DISK
 
 
 def make(journal: Journal, user: User | None) -> tuple[Path, int]:

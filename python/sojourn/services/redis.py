@@ -196,7 +196,7 @@ def _forget(work: Path) -> None:
     """Remove what an earlier life saved; RunFault if it cannot be removed."""
     for path in (work / name for name in APPENDED):
         try:
-            if path.is_dir() and not path.is_symlink():
+            if disk.is_folder(path):
                 disk.tree.remove(path)
             else:
                 path.unlink(missing_ok=True)

@@ -28,19 +28,31 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
     head: list[str] = []
     slices: dict[Key, list[tuple[str, str]]] = {}  # where each histogram is, and its text
     for path in parts:
-        with readable(str(path)):
-            lines = disk.read_text(path, most=BYTES).splitlines()
-        for number, line in enumerate(lines, 1):
-            if line[:1] in ("#", '"', ""):
+        for at, line, own in entries(path, BYTES):
+            if own is None:
                 head += [line] if path == parts[0] else []
                 continue
-            at = f"{path}:{number}"
-            with readable(at):
-                key, text = slice_of(line)
+            key, text = own
             slices.setdefault(key, []).append((at, text))
     order = sorted(slices, key=lambda key: float(key[1]))
     whole = [_line(key, slices[key]) for key in order]
     disk.keep_text(into, "\n".join([*head, *whole]) + "\n")
+
+
+def entries(path: Path, most: int) -> Iterator[tuple[str, str, tuple[Key, str] | None]]:
+    """Each line of an interval log: where it is, its text, its slice; None: it is of the head.
+
+    Raises:
+        RunFault: as `merge_hlog`.
+    """
+    with readable(str(path)):
+        lines = disk.read_text(path, most=most).splitlines()
+    for number, line in enumerate(lines, 1):
+        at, own = f"{path}:{number}", None
+        if line[:1] not in ("#", '"', ""):
+            with readable(at):
+                own = slice_of(line)
+        yield at, line, own
 
 
 @contextlib.contextmanager
