@@ -123,18 +123,17 @@ def stopping(pid: int) -> Iterator[None]:
         thread.join()
 
 
+def judge(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command's end and what it wrote."""
+    command = [sys.executable, "-m", "sojourn", "judge", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def judged(port: int, folder: Path, *words: str) -> tuple[int, dict[str, Any], int]:
     """Exit code, judgement, and how many requests the client sent."""
     numbers = map(str, (port, THREADS, EACH_RPS, SECONDS, folder / "sent"))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "sojourn", "judge", "--port", str(port), "--json", *words),
-            *("--", sys.executable, "-c", CLIENT, *numbers),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    client = (sys.executable, "-c", CLIENT, *numbers)
+    done = judge("--port", str(port), "--json", *words, "--", *client)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout), int((folder / "sent").read_text())
 
@@ -168,8 +167,7 @@ def test_without_a_rate_there_are_bounds_and_without_traffic_nothing(
     assert of["requests"] == sent
     assert of["is_bound"]
     assert of["load"]["tool"] == ""
-    command = [sys.executable, "-m", "sojourn", "judge", "--port", str(port), "--", "sleep", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = judge("--port", str(port), "--", "sleep", "1")
     assert done.returncode == Exit.UNKNOWN
     assert "0 requests came, and 100 are needed" in " ".join(done.stdout.split())
 
@@ -180,12 +178,7 @@ def test_a_load_that_runs_is_judged_by_its_process(server: tuple[int, int], tmp_
     with subprocess.Popen([sys.executable, "-c", CLIENT, *numbers]) as load:
         try:
             words = ["--port", str(port), "--pid", str(load.pid), "--duration", "2s", "--json"]
-            done = subprocess.run(
-                [sys.executable, "-m", "sojourn", "judge", *words],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = judge(*words)
             assert load.poll() is None, "it is left as it is"
         finally:
             load.kill()
@@ -200,14 +193,8 @@ def test_a_server_with_a_process_for_each_connection_is_seen_to_the_end(
     server: tuple[int, int],
 ) -> None:
     _, port = server
-    command = [sys.executable, "-c", CALLER, str(port), str(CALLS)]
-    words = ["--port", str(port), "--json", "--", *command]
-    done = subprocess.run(
-        [sys.executable, "-m", "sojourn", "judge", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    caller = (sys.executable, "-c", CALLER, str(port), str(CALLS))
+    done = judge("--port", str(port), "--json", "--", *caller)
     assert done.stdout, done.stderr
     of = json.loads(done.stdout)
     assert (of["requests"], of["connections"]) == (CALLS, CALLS)

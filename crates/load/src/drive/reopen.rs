@@ -79,7 +79,7 @@ impl Reopener {
     /// How long until one is tried again, ns; for ever where none is down.
     #[inline]
     pub(super) fn due_ns(&self, now_ns: u64) -> u64 {
-        if self.has_work() { self.next_try_ns.saturating_sub(now_ns) } else { u64::MAX }
+        if self.down.is_empty() { u64::MAX } else { self.next_try_ns.saturating_sub(now_ns) }
     }
 
     #[inline]

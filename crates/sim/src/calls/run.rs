@@ -25,8 +25,6 @@ const PLAYED_MIN: f64 = 0.99;
 struct Ran {
     times: Times,
     offered_rps: f64,
-    /// Requests in the whole length of its rate.
-    planned: f64,
     growth: f64,
     is_cut: bool,
     events: u64,
@@ -41,7 +39,7 @@ pub fn run(job: &Job) -> Result<CallsResult, Fault> {
     let plan = Plan::new(job)?;
     let ran: Vec<Ran> =
         (0..u64::from(job.runs)).map(|run| one(job, &plan, run)).collect::<Result<_, _>>()?;
-    Ok(result(job, &ran))
+    Ok(result(job, &ran, planned(&Users::new(job)?.rate)))
 }
 
 /// When users come: an arrival process under a rate that may change.
@@ -128,7 +126,6 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
     let now = world.now;
     Ok(Ran {
         offered_rps: user as f64 / last_ns.min(now).max(1.0) * 1e9,
-        planned: planned(&users.rate),
         growth: if is_long && halves[0] > 0.0 { halves[1] / halves[0] } else { 1.0 },
         is_cut: world.left > 0,
         events: world.events,
@@ -139,12 +136,13 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
     })
 }
 
-fn result(job: &Job, ran: &[Ran]) -> CallsResult {
+/// `planned`: requests in the whole length of the rate.
+fn result(job: &Job, ran: &[Ran], planned: f64) -> CallsResult {
     let mut times = Times::new();
     for one in ran {
         times.merge(&one.times);
     }
-    let reasons = reasons(job, ran);
+    let reasons = reasons(job, ran, planned);
     let answered: Vec<f64> = ran
         .iter()
         .map(|one| 1.0 - one.times.lost() as f64 / one.times.count().max(1) as f64)
@@ -171,7 +169,7 @@ fn result(job: &Job, ran: &[Ran]) -> CallsResult {
     }
 }
 
-fn reasons(job: &Job, ran: &[Ran]) -> Vec<String> {
+fn reasons(job: &Job, ran: &[Ran], planned: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     if ran.iter().any(|one| one.is_cut) {
         reasons.push(format!(
@@ -181,11 +179,10 @@ fn reasons(job: &Job, ran: &[Ran]) -> Vec<String> {
         ));
     }
     let asked = job.warmup + job.requests;
-    if let Some(one) = ran.iter().find(|one| (asked as f64) < PLAYED_MIN * one.planned) {
+    if (asked as f64) < PLAYED_MIN * planned {
         reasons.push(format!(
-            "cut short: the whole length of the rate has {:.0} requests, and a run has {asked}; \
-             ask for as many",
-            one.planned
+            "cut short: the whole length of the rate has {planned:.0} requests, and a run has {asked}; \
+             ask for as many"
         ));
     }
     if ran.iter().any(|one| is_cut(one.times.histogram().max())) {

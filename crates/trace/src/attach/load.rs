@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Map, MapCore as _, Object, ObjectBuilder, OpenObject, ProgramMut};
+use libbpf_rs::{Map, MapCore, Object, ObjectBuilder, OpenObject, ProgramMut};
 use sojourn_base::Fault;
 
 use crate::attach::calls;
@@ -48,6 +48,11 @@ pub fn object(
 /// Where an object file is opened into.
 pub(crate) fn open(bytes: &[u8]) -> Result<OpenObject, libbpf_rs::Error> {
     ObjectBuilder::default().name("sojourn_trace")?.open_memory(bytes)
+}
+
+/// The processes in the map `tgids`.
+pub fn pids(tgids: &impl MapCore) -> Vec<u32> {
+    tgids.keys().filter_map(|key| Some(u32::from_ne_bytes(key.try_into().ok()?))).collect()
 }
 
 /// The object's map of that name; a fault if it has none.

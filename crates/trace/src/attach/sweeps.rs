@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use libbpf_rs::libbpf_sys;
-use libbpf_rs::{Iter, IterOpts, Link, MapCore as _, MapHandle, Object};
+use libbpf_rs::{Iter, IterOpts, Link, MapHandle, Object};
 use sojourn_base::Fault;
 
 use crate::attach::hooks::{Hook, ON_END, ON_FILE};
@@ -57,11 +57,7 @@ impl Sweeps {
     /// Over those that the service's processes have open. False: it cannot be done.
     pub fn open(&self) -> bool {
         let Some(program) = &self.of_process else { return false };
-        let pids: Vec<u32> = self
-            .tgids
-            .keys()
-            .filter_map(|key| Some(u32::from_ne_bytes(key.try_into().ok()?)))
-            .collect();
+        let pids = load::pids(&self.tgids);
         let over = |pid: &u32| link(program, *pid).and_then(|link| read_all(&link)).is_ok();
         pids.len() <= PROCESSES && pids.iter().all(over)
     }

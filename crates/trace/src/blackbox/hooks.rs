@@ -101,8 +101,7 @@ impl Hooks {
 
     /// Processes of the service, with children that it has started since.
     pub fn pids(&self) -> Result<Vec<u32>, Fault> {
-        let tgids = load::map(&self.object, "tgids")?;
-        Ok(tgids.keys().filter_map(|key| Some(u32::from_ne_bytes(key.try_into().ok()?))).collect())
+        Ok(load::pids(&load::map(&self.object, "tgids")?))
     }
 
     /// A process has ended, so its threads are no longer watched.

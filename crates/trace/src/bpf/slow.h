@@ -13,7 +13,7 @@ struct asked {
 	u64 last_ns;		/* the newest bytes came then */
 	u32 come_seq;		/* bytes up to here have come */
 	u32 is_bound;		/* it may have come before first_ns */
-	u32 together;		/* bytes that came so since the last reply */
+	u32 together;		/* times that more bytes came since the last reply, after all before them had been read */
 };
 
 enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };

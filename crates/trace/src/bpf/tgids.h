@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * Processes of the service: requests and threads of others are left out. A service may start one for each
- * connection. User space removes those that have ended, within a second, but not in a whole trace.
+ * connection. The black box and --times remove those that have ended, within some seconds; a trace of stages
+ * removes none.
  */
 
 struct {

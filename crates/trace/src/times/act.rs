@@ -47,10 +47,11 @@ pub fn act(
     hooks.enable(true);
     begun();
     let own = format!("/proc/{}", target.pid);
+    let has_ended = || !Path::new(&own).exists();
     let is_on = || {
         !stop.load(Ordering::Relaxed)
             && Monotonic.now_ns() < started_ns + asked.duration_ns
-            && Path::new(&own).exists()
+            && !has_ended()
     };
     let mut next_forget_ns = started_ns + FORGET_NS;
     while is_on() {
@@ -62,7 +63,7 @@ pub fn act(
         }
     }
     hooks.enable(false);
-    let service_ended = !Path::new(&own).exists();
+    let service_ended = has_ended();
     let duration_ns = Monotonic.now_ns() - started_ns;
     hooks.take()?;
     let counts = hooks.counts();

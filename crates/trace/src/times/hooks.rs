@@ -61,14 +61,11 @@ impl Hooks {
     /// Forgets processes that have ended: there is room for so many, and a service may start one for each connection.
     pub(super) fn forget_ended(&self) -> Result<(), Fault> {
         let tgids = load::map(&self.object, "tgids")?;
-        let has_ended = |key: &Vec<u8>| {
-            let pid = key.as_slice().try_into().map(u32::from_ne_bytes);
-            // One whose first thread has ended is there as long as others run.
-            pid.is_ok_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
-        };
-        let ended: Vec<Vec<u8>> = tgids.keys().filter(has_ended).collect();
-        for key in ended {
-            let _ = tgids.delete(&key); // it may be gone
+        for pid in load::pids(&tgids) {
+            // Not `kernel::lives`: a process is there as long as any thread of it runs.
+            if !Path::new(&format!("/proc/{pid}")).exists() {
+                let _ = tgids.delete(&pid.to_ne_bytes()); // it may be gone
+            }
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ pub struct Counts {
     pub left_out: u64,
     /// Bytes that came while a request on their connection had no reply.
     pub together: u64,
-    /// Replies of processes that are none of the service's.
+    /// Requests on its ports that processes of others replied to; they are in no other number.
     pub foreign: u64,
 }
 

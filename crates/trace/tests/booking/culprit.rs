@@ -1,15 +1,14 @@
 //! What the culprit's hooks report, to the microsecond: `culprit.c` plays the kernel.
 
-use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::world::{answer, compiled};
+use crate::world::{compiled, played};
 
 /// What a script, events apart by `;`, leads to, a line each; at last how many slots threads have.
 fn reported(script: &str) -> Vec<String> {
     static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| compiled("booking-culprit", "culprit.c", &[]));
-    let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
+    let text = played(program, script);
     text.lines().map(ToOwned::to_owned).collect()
 }
 

@@ -1,9 +1,8 @@
 //! What the black box counts of one connection, to the microsecond: `ring.c` plays the kernel.
 
-use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::world::{answer, compiled};
+use crate::world::{compiled, played};
 
 /// Requests (start, total, µs), how many are lower bounds and came together, and those of others.
 #[derive(Debug, Default, PartialEq)]
@@ -18,7 +17,7 @@ struct Counted {
 fn counted(script: &str) -> Counted {
     static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| compiled("booking-ring", "ring.c", &[]));
-    let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
+    let text = played(program, script);
     let mut result = Counted::default();
     for line in text.lines() {
         let (word, rest) = line.split_once(' ').unwrap();

@@ -1,15 +1,14 @@
 //! Who is known to run on a CPU, to the microsecond: `who.c` plays the kernel.
 
-use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::world::{answer, compiled};
+use crate::world::{compiled, played};
 
 /// What a script, events apart by `;`, leads to.
 fn reported(script: &str) -> String {
     static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| compiled("booking-who", "who.c", &[]));
-    answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"))
+    played(program, script)
 }
 
 #[test]

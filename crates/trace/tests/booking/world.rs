@@ -89,7 +89,7 @@ pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
 }
 
 /// What a program says to that input.
-pub fn answer(program: &mut Command, input: &str) -> String {
+fn answer(program: &mut Command, input: &str) -> String {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_owned();
@@ -100,8 +100,13 @@ pub fn answer(program: &mut Command, input: &str) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
+/// What a program answers to a script, events apart by `;`.
+pub fn played(program: &Path, script: &str) -> String {
+    answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"))
+}
+
 fn run(program: &Path, script: &str) -> World {
-    let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
+    let text = played(program, script);
     let mut world = World { requests: Vec::new(), slots: 0, reasons: Vec::new() };
     for line in text.lines() {
         let mut words = line.split(' ');

@@ -123,22 +123,23 @@ fn the_load_may_change_with_time() {
     assert!(p99("sine:50,45,100s") > 1.5 * p99("50"));
 }
 
+/// A service without queues under this rate.
+fn under(rate: &str, requests: u64, runs: u32) -> CallsResult {
+    let rate = rate.into();
+    run(&Job { rate, requests, warmup: 0, runs, ..job(vec![wide("a")]) }).unwrap()
+}
+
 /// From 10/s to 200/s in a minute: 105/s in the mean.
 #[test]
 fn a_ramp_takes_the_length_that_it_names() {
-    let rate = "ramp:10..200@60s".to_string();
-    let job = Job { rate, requests: 6_300, warmup: 0, runs: 4, ..job(vec![wide("a")]) };
-    let result = run(&job).unwrap();
+    let result = under("ramp:10..200@60s", 6_300, 4);
     assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
     assert!((result.offered_rps - 105.0).abs() < 3.0, "{}", result.offered_rps);
 }
 
 #[test]
 fn a_schedule_that_a_run_leaves_out_is_reported() {
-    let reasons = |rate: &str, requests: u64| {
-        let job = Job { rate: rate.into(), requests, warmup: 0, runs: 2, ..job(vec![wide("a")]) };
-        run(&job).unwrap().reasons
-    };
+    let reasons = |rate, requests| under(rate, requests, 2).reasons;
     let surge = "steps:10@1s,900@10s";
     assert!(reasons(surge, 9_010).is_empty(), "{:?}", reasons(surge, 9_010));
     assert!(reasons(surge, 1_000)[0].starts_with("cut short"), "{:?}", reasons(surge, 1_000));
@@ -149,9 +150,7 @@ fn a_schedule_that_a_run_leaves_out_is_reported() {
 /// No user comes after the last step, so a run has as many as came.
 #[test]
 fn a_rate_that_ends_ends_the_run() {
-    let rate = "steps:100@10s,0@10s".to_string();
-    let job = Job { rate, requests: 5_000, warmup: 0, runs: 2, ..job(vec![wide("a")]) };
-    let result = run(&job).unwrap();
+    let result = under("steps:100@10s,0@10s", 5_000, 2);
     assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
     assert!((1_600..2_400).contains(&result.sojourn_ns.count), "{:?}", result.sojourn_ns);
 }
