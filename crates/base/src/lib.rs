@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`job`], [`cpus`], [`schedstat`] (what a thread ran and waited), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
+//! [`files`], [`job`], [`cpus`], [`process`] (which one still runs), [`schedstat`] (what a thread ran and waited), [`accept`] (clients of a service), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
 
+pub mod accept;
 pub mod clock;
 pub mod cpus;
 pub mod echo;
@@ -11,6 +12,7 @@ pub mod fault;
 pub mod files;
 pub mod job;
 pub mod kind;
+pub mod process;
 pub mod program;
 pub mod quantiles;
 pub mod rng;

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sojourn_base::Fault;
 use sojourn_base::clock::thread_cpu_ns;
+use sojourn_base::{Fault, accept};
 
 use crate::fifo::Fifo;
 use crate::http::{self, Asked, Parsed, Status};
@@ -67,14 +67,7 @@ pub struct Server {
 impl Server {
     /// Listens at `address`; port 0 lets the kernel choose.
     pub fn bind(address: SocketAddr, threads: u32, queries: u64) -> Result<Self, Fault> {
-        let fault = |error: io::Error| {
-            let fix =
-                "choose a free port (0 lets the kernel choose) and an address of this machine";
-            Fault::failed(format!("cannot listen: {error}"), address.to_string(), fix)
-        };
-        let listener = TcpListener::bind(address).map_err(fault)?;
-        listener.set_nonblocking(true).map_err(fault)?;
-        Ok(Self { listener, threads, queries })
+        Ok(Self { listener: accept::bind(address)?, threads, queries })
     }
 
     /// The address and port on which it listens.

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use sojourn_base::Fault;
+use sojourn_base::accept::{self, Pause};
 use sojourn_base::clock::{Clock, Monotonic};
 
 use crate::calls::{self, Calls};
@@ -36,8 +37,8 @@ struct Leave {
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    /// When the listener, which is left alone until then, is looked at again, ns since the start.
-    resumes_ns: Option<u64>,
+    /// While the listener is left alone; its times are ns since the start.
+    pause: Pause,
     poller: Poller,
     spins: bool,
     parse: Parse,
@@ -83,18 +84,13 @@ impl Server {
         serves_writes: bool,
         spins: bool,
     ) -> Result<Self, Fault> {
-        let fault = |error: io::Error| {
-            let fix =
-                "choose a free port (0 lets the kernel choose) and an address of this machine";
-            Fault::failed(format!("cannot listen: {error}"), address.to_string(), fix)
-        };
-        let listener = TcpListener::bind(address).map_err(fault)?;
-        listener.set_nonblocking(true).map_err(fault)?;
+        let fault = |error: io::Error| accept::refused(address, &error);
+        let listener = accept::bind(address)?;
         let poller = Poller::new().map_err(fault)?;
         poller.add(&listener, LISTENER).map_err(fault)?;
         Ok(Self {
             listener,
-            resumes_ns: None,
+            pause: Pause::default(),
             poller,
             spins,
             parse,

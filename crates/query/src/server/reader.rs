@@ -1,16 +1,17 @@
 //! The reader: accepts connections and puts what they ask into the line.
 
 use std::collections::HashMap;
-use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use sojourn_base::accept::{self, Accept, Pause};
+use sojourn_base::clock::{Clock, Monotonic};
 
 use super::{Connection, Job, LOOK};
 use crate::fifo::Fifo;
@@ -19,11 +20,6 @@ use crate::fifo::Fifo;
 const LISTENER: u64 = 0;
 /// Events taken at once.
 const EVENTS: usize = 256;
-/// For how long no client is accepted after one could not be, unless a connection ends.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// How a connection is accepted.
-type Accept = fn(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>;
 
 /// See the module.
 #[derive(Debug)]
@@ -34,8 +30,8 @@ pub(super) struct Reader<'a> {
     /// Connections by their tokens.
     known: HashMap<u64, Arc<Connection>>,
     next: u64,
-    /// When the listener, which is left alone until then, is looked at again.
-    resumes: Option<Instant>,
+    /// While the listener is left alone; its times are ns of the monotonic clock.
+    pause: Pause,
     /// How often a connection could not be accepted.
     pub(super) unaccepted: u64,
 }
@@ -45,7 +41,7 @@ impl<'a> Reader<'a> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         let (known, next) = (HashMap::new(), LISTENER + 1);
-        Ok(Self { listener, line, epoll, known, next, resumes: None, unaccepted: 0 })
+        Ok(Self { listener, line, epoll, known, next, pause: Pause::default(), unaccepted: 0 })
     }
 
     /// Reads until `stop` is set.
@@ -56,8 +52,8 @@ impl<'a> Reader<'a> {
             for &token in &tokens {
                 self.handle(token);
             }
-            if self.resumes.is_some_and(|at| at <= Instant::now()) {
-                self.resume();
+            if self.pause.is_on() {
+                self.resume_in_time(Monotonic.now_ns());
             }
         }
         Ok(())
@@ -84,21 +80,15 @@ impl<'a> Reader<'a> {
             if let Some(gone) = self.known.remove(&token) {
                 let _ = epoll::delete(&self.epoll, &gone.stream);
             }
-            if self.resumes.is_some() {
-                self.resume(); // there may be room for another
-            }
+            self.resume_in_time(u64::MAX); // there may be room for another
         }
     }
 
-    /// Takes over everybody who waits; `next` accepts one.
-    fn accept(&mut self, next: Accept) {
-        loop {
-            let taken = next(self.listener).and_then(|(stream, _)| self.welcome(stream));
-            let Err(error) = taken else { continue };
-            match error.kind() {
-                ErrorKind::WouldBlock => return,
-                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {} // who has left again
-                _ => return self.pause(),
+    /// Takes over everybody who waits; `by` accepts one.
+    fn accept(&mut self, by: Accept) {
+        while let Some(taken) = accept::next(self.listener, by).transpose() {
+            if taken.and_then(|stream| self.welcome(stream)).is_err() {
+                return self.pause();
             }
         }
     }
@@ -114,23 +104,20 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// No client can be accepted now, for want of descriptors or memory. The listener would be ready again and
-    /// again, so it is left alone until a connection ends, or for a while.
+    /// No client can be accepted now: the listener is left alone until a connection ends, or for a while.
     #[cold]
     fn pause(&mut self) {
         self.unaccepted += 1;
-        if self.resumes.is_some() || epoll::delete(&self.epoll, self.listener).is_ok() {
-            self.resumes = Some(Instant::now() + PAUSE);
-        }
+        let now_ns = Monotonic.now_ns();
+        self.pause.begin(now_ns, || Ok(epoll::delete(&self.epoll, self.listener)?));
     }
 
-    /// Looks at the listener again.
-    #[cold]
-    fn resume(&mut self) {
+    /// Looks at the listener again if it has been left alone for long enough at `now_ns`.
+    fn resume_in_time(&mut self, now_ns: u64) {
         let data = EventData::new_u64(LISTENER);
-        if epoll::add(&self.epoll, self.listener, data, EventFlags::IN).is_ok() {
-            self.resumes = None;
-        }
+        self.pause.end_in_time(now_ns, || {
+            Ok(epoll::add(&self.epoll, self.listener, data, EventFlags::IN)?)
+        });
     }
 }
 

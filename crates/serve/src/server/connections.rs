@@ -1,17 +1,12 @@
 //! Connections that come, go on and end, those to another service among them.
 
-use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpStream;
+
+use sojourn_base::accept::{self, Accept};
 
 use super::{LISTENER, Ready, Server, Slot};
 use crate::arrival;
 use crate::connection::{Connection, State};
-
-/// For how long no client is accepted after one could not be, ns, unless a connection ends.
-const PAUSE_NS: u64 = 100_000_000;
-
-/// How a connection is accepted.
-type Accept = fn(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>;
 
 impl Server {
     /// Of calls: as many replies to the client may leave.
@@ -46,17 +41,11 @@ impl Server {
         self.resume_in_time(u64::MAX); // there is room for another
     }
 
-    /// Takes over everybody who waits; `next` accepts one.
-    pub(super) fn accept(&mut self, next: Accept) {
-        loop {
-            match next(&self.listener) {
-                Ok((stream, _)) => self.welcome(stream),
-                Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return,
-                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {} // has left again
-                    _ => return self.pause(),
-                },
-            }
+    /// Takes over everybody who waits; `by` accepts one.
+    pub(super) fn accept(&mut self, by: Accept) {
+        while let Some(taken) = accept::next(&self.listener, by).transpose() {
+            let Ok(stream) = taken else { return self.pause() };
+            self.welcome(stream);
         }
     }
 
@@ -80,23 +69,17 @@ impl Server {
         self.notes.accepted();
     }
 
-    /// No client can be accepted now. The listener would be ready again and again, so it is left alone until a
-    /// connection ends, or for a while.
+    /// No client can be accepted now: the listener is left alone until a connection ends, or for a while.
     #[cold]
     fn pause(&mut self) {
         self.notes.unaccepted();
-        if self.resumes_ns.is_some() || self.poller.remove(&self.listener).is_ok() {
-            self.resumes_ns = Some(self.now() + PAUSE_NS);
-        }
+        let now_ns = self.now();
+        self.pause.begin(now_ns, || self.poller.remove(&self.listener));
     }
 
     /// Looks at the listener again if it has been left alone for long enough at `now_ns`.
     #[inline]
     pub(super) fn resume_in_time(&mut self, now_ns: u64) {
-        if self.resumes_ns.is_some_and(|at_ns| at_ns <= now_ns)
-            && self.poller.add(&self.listener, LISTENER).is_ok()
-        {
-            self.resumes_ns = None;
-        }
+        self.pause.end_in_time(now_ns, || self.poller.add(&self.listener, LISTENER));
     }
 }
