@@ -21,6 +21,7 @@ use crate::diff;
 use crate::judge::few;
 use crate::judge::made::{facts, result};
 use crate::judge::result::{TraceResult, VerdictWord};
+use crate::judge::verdict;
 use crate::output::{chrome, describe, text, windows};
 use crate::session::{self, Options};
 use crate::times;
@@ -141,7 +142,8 @@ fn time(
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let line = format!("tracing {} (pid {}), {}", in_line(&target.name), target.pid, args.duration);
-    let asked = times::act::Asked { path, duration_ns, ring_bytes, unmatched_max };
+    let processes = times::act::PROCESSES;
+    let asked = times::act::Asked { path, duration_ns, ring_bytes, processes, unmatched_max };
     let result = times::act::act(facts(&target), &asked, stop, &mut || {
         let _ = writeln!(talk, "{line}");
     })?;
@@ -205,7 +207,8 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
 
 /// The flame graph and its lines, if they were asked for.
 fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<(), Fault> {
-    let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
+    let Some(Blamed { tail, body, .. }) = blamed else { return Ok(()) };
+    let Some(blame) = verdict::shown_blame(result) else { return Ok(()) };
     let quantile = name_of(blame.q);
     if let Some(path) = &args.flame {
         let title = format!("{}: where the time of a request goes", result.target.name);

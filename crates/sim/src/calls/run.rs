@@ -20,6 +20,8 @@ const GROWS: f64 = 1.5;
 const HALF_MIN: u64 = 1000;
 /// A run with a smaller share of its schedule's requests leaves out what the schedule is for.
 const PLAYED_MIN: f64 = 0.99;
+/// What a rate may be here.
+const RATES: &str = "write 50, steps:50@10s,150@60s, ramp:10..200@60s or sine:50,20,60s";
 
 /// What one run came to.
 struct Ran {
@@ -77,10 +79,17 @@ impl Users {
     }
 }
 
-/// A run ends with its requests, so a ramp brings a length of its own: `ramp:10..200@60s`.
+/// A run ends with its requests, so a ramp brings a length of its own: `ramp:10..200@60s`. Where a rate is wrong,
+/// [`Rate`] advises ramps without one, which are refused here.
 fn rate(text: &str) -> Result<Rate, Fault> {
+    let parse = |text: &str, length_s| {
+        Rate::parse(text, length_s).map_err(|fault| {
+            let has_ramp = fault.fix.contains("ramp:");
+            if has_ramp { Fault { fix: RATES.into(), ..fault } } else { fault }
+        })
+    };
     if !text.starts_with("ramp:") {
-        return Rate::parse(text, 0.0);
+        return parse(text, 0.0);
     }
     let wrong = |what: String| Fault::usage(what, "rate", "write ramp:10..200@60s");
     let (levels, length) =
@@ -89,7 +98,7 @@ fn rate(text: &str) -> Result<Rate, Fault> {
     if length_s <= 0.0 {
         return Err(wrong(format!("the length of '{text}' is 0")));
     }
-    Rate::parse(levels, length_s)
+    parse(levels, length_s)
 }
 
 /// Requests in the whole length of a schedule, in a period of a sine; 0: the rate is steady.

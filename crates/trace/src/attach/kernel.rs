@@ -165,13 +165,6 @@ pub fn was_joined(only: &std::os::unix::net::UnixListener) -> bool {
     only.set_nonblocking(true).is_ok() && only.accept().is_ok()
 }
 
-/// Does the process still live? One that waits to be collected does not.
-pub fn lives(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')')
-        .is_some_and(|(_, rest)| !matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
-}
-
 /// The kernel's release, as `uname -r` says it.
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease")

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use sojourn_base::Fault;
+use sojourn_base::process;
 
 /// A network namespace that processes of the service are in.
 pub struct NetworkNamespace {
@@ -24,7 +25,7 @@ pub fn of(proc_root: &Path, pids: &[u32]) -> Vec<NetworkNamespace> {
     let mut seen = Vec::new();
     let mut found = Vec::new();
     for pid in pids {
-        let path = proc_root.join(pid.to_string()).join("ns/net");
+        let path = process::folder(proc_root, *pid).join("ns/net");
         let Ok(file) = File::open(&path) else { continue };
         let its = number(&file);
         if !seen.contains(&its) {
@@ -91,6 +92,16 @@ mod tests {
         let result = of(&root, &[10, 11, 12, 99]);
         let moves: Vec<bool> = result.iter().map(|one| one.file.is_some()).collect();
         assert_eq!(moves, [false, true]);
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_process_without_its_first_thread_is_where_its_others_are() {
+        let root = proc_tree("threads", &[("self", "a"), ("10/task/11", "b")]);
+        std::fs::write(root.join("10/stat"), "10 (x) Z 1").unwrap();
+        std::fs::write(root.join("10/task/11/stat"), "11 (x) S 1").unwrap();
+        let paths: Vec<PathBuf> = of(&root, &[10]).into_iter().map(|one| one.path).collect();
+        assert_eq!(paths, [root.join("10/task/11/ns/net")]);
         std::fs::remove_dir_all(root).unwrap();
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sojourn_base::Fault;
+use sojourn_base::process;
 
 /// A running service: its process, threads and listening ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Target {
 
 /// Finds the service of `pid`; `ports` replaces what is found if it is not empty.
 pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> {
-    let folder = proc_root.join(pid.to_string());
+    let folder = process::folder(proc_root, pid);
     let Some(name) = name(proc_root, pid) else {
         return Err(Fault::usage(
             format!("there is no process {pid}"),
@@ -31,6 +32,13 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
             "give the id of a running server: pgrep memcached",
         ));
     };
+    if !process::lives(proc_root, pid) {
+        return Err(Fault::usage(
+            format!("process {pid} ({name}) has ended"),
+            "--pid",
+            "give the id of a running server: pgrep memcached",
+        ));
+    }
     if fs::read_link(folder.join("exe")).is_err() && is_kernel_thread(&folder) {
         return Err(Fault::usage(
             format!("process {pid} ({name}) is a kernel thread"),
@@ -42,14 +50,14 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
     let pids = family(proc_root, pid);
     let mut found = BTreeSet::new();
     for &member in &pids {
-        found.extend(listening(&proc_root.join(member.to_string())));
+        found.extend(listening(&process::folder(proc_root, member)));
     }
     let listens = !found.is_empty();
     let ports: Vec<u16> =
         if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
     if ports.is_empty() || !listens && !has_tcp(proc_root, &pids) {
         for &member in &pids {
-            may_look_at(&proc_root.join(member.to_string()), member, &name)?;
+            may_look_at(&process::folder(proc_root, member), member, &name)?;
         }
         return Err(Fault::usage(
             format!("process {pid} ({name}) listens on no TCP port, nor do its children"),
@@ -139,7 +147,7 @@ fn listening(folder: &Path) -> BTreeSet<u16> {
 
 fn has_tcp(proc_root: &Path, pids: &[u32]) -> bool {
     pids.iter().any(|pid| {
-        let folder = proc_root.join(pid.to_string());
+        let folder = process::folder(proc_root, *pid);
         let inodes = socket_inodes(&folder);
         let holds = |line| socket_line(line).is_some_and(|(_, _, inode)| inodes.contains(&inode));
         tcp_tables(&folder).iter().flat_map(|table| table.lines().skip(1)).any(holds)
@@ -195,6 +203,34 @@ mod tests {
         sleep.kill().unwrap();
         sleep.wait().unwrap();
         assert!(fault.what.contains("no TCP port"), "{fault}");
+    }
+
+    /// Files, network and program of a process are in the folders of those of its threads that run.
+    #[test]
+    fn a_process_is_found_after_its_first_thread_has_ended() {
+        let root = std::env::temp_dir().join(format!("sojourn-target-{}", std::process::id()));
+        let put = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for ended in ["10", "10/task/10", "20"] {
+            put(&format!("{ended}/stat"), "10 (server) Z 1 10 10");
+            put(&format!("{ended}/comm"), "server\n");
+            put(&format!("{ended}/cmdline"), "");
+            put(&format!("{ended}/maps"), "");
+        }
+        put("10/task/11/stat", "11 (worker) S 1 10 10");
+        put("10/task/11/cmdline", "server");
+        let line = "0: 0100007F:2BCB 00000000:0000 0A 0:0 0:0 0 0 0 21233 1";
+        put("10/task/11/net/tcp", &format!("  sl  local_address\n {line}\n"));
+        fs::create_dir(root.join("10/task/11/fd")).unwrap();
+        std::os::unix::fs::symlink("socket:[21233]", root.join("10/task/11/fd/3")).unwrap();
+        let (result, ended) = (find(&root, 10, &[]), find(&root, 20, &[]));
+        fs::remove_dir_all(&root).unwrap();
+        let result = result.unwrap();
+        assert_eq!((result.pids, result.ports), (vec![10], vec![11211]));
+        assert_eq!(ended.unwrap_err().what, "process 20 (server) has ended");
     }
 
     #[test]

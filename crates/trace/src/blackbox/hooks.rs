@@ -181,9 +181,18 @@ pub(crate) fn follow(object: &Object, control: &Shared, target: &TargetFacts) ->
     Ok(())
 }
 
-/// The object that reports every request, with a ring of so many bytes; its programs are not attached yet.
-pub(crate) fn every(ring_bytes: u32) -> Result<Object, Fault> {
-    object(OBJECT, Some(ring_bytes))
+/// Room in the object that reports every request.
+#[derive(Clone, Copy)]
+pub(crate) struct Every {
+    /// Size of its ring.
+    pub(crate) ring_bytes: u32,
+    /// Processes of the service.
+    pub(crate) processes: u32,
+}
+
+/// The object that reports every request; its programs are not attached yet.
+pub(crate) fn every(room: Every) -> Result<Object, Fault> {
+    object(OBJECT, Some(room))
 }
 
 /// Attaches one of [`HOOKS`] of `object`.
@@ -221,8 +230,8 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
     Ok(HOOKS.iter().filter_map(cost).collect())
 }
 
-/// Opened, set and loaded. `every`: each request is reported, through a ring of so many bytes.
-fn object(bytes: &[u8], every: Option<u32>) -> Result<Object, Fault> {
+/// Opened, set and loaded. `every`: each request is reported, with room for so much.
+fn object(bytes: &[u8], every: Option<Every>) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let btf = Btf::from_vmlinux().map_err(refused)?;
     for (_, point) in HOOKS {
@@ -237,9 +246,12 @@ fn object(bytes: &[u8], every: Option<u32>) -> Result<Object, Fault> {
         if map.name().to_str() == Some(".rodata.slow") {
             map.set_initial_value(&settings).map_err(refused)?;
         }
-        if let (Some("slow_ring"), Some(bytes)) = (map.name().to_str(), every) {
-            map.set_max_entries(bytes).map_err(refused)?;
-        }
+        let entries = match (map.name().to_str(), every) {
+            (Some("slow_ring"), Some(room)) => room.ring_bytes,
+            (Some("tgids"), Some(room)) => room.processes,
+            _ => continue,
+        };
+        map.set_max_entries(entries).map_err(refused)?;
     }
     object.load().map_err(|error| load::explain(&error, &kernel::libbpf_messages()))
 }

@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
+use sojourn_base::process::lives;
 use sojourn_base::units::NS_PER_S;
 use sojourn_base::visible::in_line;
 
@@ -20,7 +21,7 @@ use super::service::By;
 use super::state::State;
 use super::tally::Beside;
 use super::windows::Windows;
-use crate::attach::{kernel, target};
+use crate::attach::target;
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::window::work::own_cpu_ns;
 
@@ -102,8 +103,8 @@ impl Ring {
     /// # Errors
     /// The kernel refused.
     pub fn turn(&mut self, is_asked: bool, log: &mut Log<'_>) -> Result<bool, Fault> {
-        let has_ended =
-            self.target.as_ref().is_some_and(|it| !it.pids.iter().any(|&pid| kernel::lives(pid)));
+        let runs = |pid: &u32| lives(Path::new("/proc"), *pid);
+        let has_ended = self.target.as_ref().is_some_and(|target| !target.pids.iter().any(runs));
         self.take()?;
         let now_ns = Monotonic.now_ns();
         if now_ns >= self.next_second_ns {
@@ -196,10 +197,10 @@ impl Ring {
         self.next_ports_ns = now_ns + PORTS_NS;
         let Some(mut listed) = listed else { return Ok(()) };
         for pid in self.hooks.pids()? {
-            if !listed.pids.contains(&pid) && kernel::lives(pid) {
-                listed.pids.push(pid); // a child that has left its parent
-            } else if !kernel::lives(pid) {
+            if !lives(Path::new("/proc"), pid) {
                 self.hooks.leave(pid);
+            } else if !listed.pids.contains(&pid) {
+                listed.pids.push(pid); // a child that has left its parent
             }
         }
         let is_new = self.target.is_none();

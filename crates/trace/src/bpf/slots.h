@@ -8,7 +8,7 @@
  * A place changes in one atomic step, because threads of several CPUs may come to it at once.
  *
  * Five threads whose ids agree in the low 16 bits are one too many: the last one has no slot. What includes
- * this has `thread_at()`.
+ * this has `thread_at()` and MAX_CPUS.
  */
 #ifndef SOJOURN_SLOTS_H
 #define SOJOURN_SLOTS_H
@@ -19,7 +19,9 @@
 #define SLOT_SHARED (1 << 16)	/* another thread that belongs here is at a further place; never taken back */
 
 u32 slot_of[TIDS];
-u32 spare_slot;		/* whoever took it was too late to enter it: the next one has it; 0: there is none */
+/* By CPU, because several may be too late at once: whoever took it there could not enter it, and the next one there
+ * has it; 0: there is none. */
+u32 spare_slots[MAX_CPUS];
 
 static __always_inline u32 *place_at(u32 at)
 {
@@ -103,12 +105,13 @@ static __always_inline bool enter_slot(u32 tid, u32 at, u32 slot)
  * had. 0: all are in use, slots are at all of its places, or another thread took the first free one. */
 static __always_inline u32 new_slot(u32 tid, u64 *taken_n, bool is_anew)
 {
+	u32 *spare = &spare_slots[wrapped(bpf_get_smp_processor_id(), MAX_CPUS)];
 	u32 at = free_place(tid), slot = 0;
 
 	if (entered(*place_at(at)))
 		return 0;
-	if (spare_slot)
-		slot = __sync_lock_test_and_set(&spare_slot, 0);
+	if (*spare)	/* atomic, because an interrupt may strike, and its hook look here */
+		slot = __sync_lock_test_and_set(spare, 0);
 	if (!slot && *taken_n < MAX_THREADS - 1)
 		slot = 1 + __sync_fetch_and_add(taken_n, 1);
 	if (!slot || slot >= MAX_THREADS)
@@ -118,7 +121,7 @@ static __always_inline u32 new_slot(u32 tid, u64 *taken_n, bool is_anew)
 		places_left(thread_at(slot)->tid, slot);
 	if (enter_slot(tid, at, slot))
 		return slot;
-	spare_slot = slot;
+	*spare = slot;
 	return 0;
 }
 

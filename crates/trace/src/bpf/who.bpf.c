@@ -64,6 +64,15 @@ static __always_inline struct who_cpu *watched_cpu(void)
 	return &who_cpus[wrapped(cpu, MAX_CPUS)];
 }
 
+/* Time since the last switch here that is known, as far as it lies within the look, ns; 0 before its start. What has
+ * run since before the first switch has run since the start. */
+static __always_inline u64 passed(const struct who_cpu *cpu, u64 started_ns, u64 now_ns)
+{
+	u64 from_ns = cpu->in_ns > started_ns ? cpu->in_ns : started_ns;
+
+	return started_ns && now_ns > from_ns ? now_ns - from_ns : 0;
+}
+
 /* The entry of a task; made if there is none and the table has room. */
 static __always_inline struct who_task *entry_of(struct task_struct *task, u32 tid)
 {
@@ -112,21 +121,17 @@ static __always_inline void book(struct who_cpu *cpu, struct task_struct *task, 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(who_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u64 now_ns, from_ns, started_ns = who_control.started_ns;
+	u64 now_ns, started_ns = who_control.started_ns;
 	struct who_cpu *cpu = watched_cpu();
 
 	if (!cpu || who_control.ended_ns)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (started_ns && now_ns > started_ns) {
-		/* What has run since before the first switch here has run since the start. */
-		from_ns = cpu->in_ns > started_ns ? cpu->in_ns : started_ns;
-		if (now_ns < from_ns)
-			from_ns = now_ns;
 		if (cpu->is_known && cpu->tid != tid_of(prev))
-			cpu->unseen_ns += now_ns - from_ns;
+			cpu->unseen_ns += passed(cpu, started_ns, now_ns);
 		else
-			book(cpu, prev, now_ns - from_ns);
+			book(cpu, prev, passed(cpu, started_ns, now_ns));
 	}
 	cpu->tid = tid_of(next);
 	cpu->in_ns = now_ns;
@@ -140,8 +145,8 @@ int BPF_PROG(who_switch, bool preempt, struct task_struct *prev, struct task_str
 SEC("perf_event")
 int who_sample(void *ctx)
 {
-	u64 now_ns, from_ns, started_ns = who_control.started_ns;
 	struct who_cpu *cpu = watched_cpu();
+	u64 now_ns;
 	u32 tid;
 
 	if (!cpu || who_control.ended_ns)
@@ -151,9 +156,7 @@ int who_sample(void *ctx)
 		return 0;
 	if (cpu->is_known) {
 		now_ns = bpf_ktime_get_ns();
-		from_ns = cpu->in_ns > started_ns ? cpu->in_ns : started_ns;
-		if (started_ns && now_ns > from_ns)
-			cpu->unseen_ns += now_ns - from_ns;
+		cpu->unseen_ns += passed(cpu, who_control.started_ns, now_ns);
 		cpu->in_ns = now_ns;
 	}
 	cpu->tid = tid;

@@ -75,6 +75,21 @@ pub struct Blame {
     pub tail_stacks: Vec<String>,
 }
 
+impl Blame {
+    /// Why it is unknown, in a sentence; `None`: it holds.
+    pub fn doubt(&self) -> Option<&str> {
+        self.verdict.doubt(&self.reasons)
+    }
+
+    /// The same without a name, for that reason.
+    #[must_use]
+    pub fn doubted(mut self, why: &str) -> Self {
+        self.suspects.iter_mut().for_each(|suspect| suspect.is_named = false);
+        self.answer = sentence::none(self.q, why);
+        self
+    }
+}
+
 /// One suspect, and how much of the excess it explains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

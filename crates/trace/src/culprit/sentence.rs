@@ -15,7 +15,7 @@ const NAMED_SHARE_MIN: f64 = 0.1;
 pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
     let head = name_of(q);
     if let Some(doubt) = doubts.first() {
-        return format!("{head}: no suspect can be named: {doubt}");
+        return none(q, doubt);
     }
     let mut parts: Vec<String> = weights
         .suspects
@@ -41,6 +41,11 @@ pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
     let unexplained = unexplained(weights);
     parts.push(format!("{:.0} % unexplained", (unexplained * 100.0).max(0.0)));
     format!("{head}: {}", parts.join(", "))
+}
+
+/// The sentence where the answer must not be believed, for that reason.
+pub fn none(q: f64, why: &str) -> String {
+    format!("{}: no suspect can be named: {why}", name_of(q))
 }
 
 fn nobody(head: &str, weights: &Weights) -> String {

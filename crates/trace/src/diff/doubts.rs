@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::diff::read::{Pair, Trace};
-use crate::reconstruct::parts::VerdictWord;
 
 /// Blocks a side that are needed where they are the units.
 pub const BLOCKS_MIN: usize = 8;
@@ -13,12 +12,8 @@ pub const REQUESTS_MIN: f64 = 20.0;
 /// Why the answer must not be believed.
 pub fn doubts(pairs: &[Pair], q: f64) -> Vec<String> {
     let mut reasons = Vec::new();
-    for trace in pairs.iter().flat_map(|(first, second)| [first, second]) {
-        let verdict = &trace.result.verdict;
-        if verdict.verdict == VerdictWord::Unknown {
-            let why = verdict.reasons.first().map_or("without a reason", String::as_str);
-            reasons.push(format!("{}: its verdict is unknown: {why}", trace.path));
-        }
+    for trace in traces(pairs) {
+        reasons.extend(unknown(trace));
         if pairs.len() == 1 && trace.blocks.len() < BLOCKS_MIN {
             reasons.push(format!(
                 "{}: it has {} blocks, and {BLOCKS_MIN} are needed: trace for longer",
@@ -37,6 +32,29 @@ pub fn doubts(pairs: &[Pair], q: f64) -> Vec<String> {
         }
     }
     reasons
+}
+
+/// Why causes and functions are not compared; `None`: they are, or a trace has none.
+pub fn of_causes(pairs: &[Pair]) -> Option<String> {
+    let has_all = traces(pairs).all(|trace| trace.result.blame.is_some());
+    let why = || traces(pairs).find_map(|trace| unknown(trace).or_else(|| unknown_causes(trace)));
+    has_all.then(why).flatten()
+}
+
+fn traces(pairs: &[Pair]) -> impl Iterator<Item = &Trace> {
+    pairs.iter().flat_map(|(first, second)| [first, second])
+}
+
+/// Why the trace must not be believed, if it says so itself.
+fn unknown(trace: &Trace) -> Option<String> {
+    let why = trace.result.verdict.doubt()?;
+    Some(format!("{}: its verdict is unknown: {why}", trace.path))
+}
+
+/// Why its causes must not be, though the rest may.
+fn unknown_causes(trace: &Trace) -> Option<String> {
+    let why = trace.result.blame.as_ref()?.doubt()?;
+    Some(format!("{}: its causes are unknown: {why}", trace.path))
 }
 
 /// How the traces themselves differ: it may be why numbers do.

@@ -40,7 +40,10 @@ pub fn diff(pairs: &[Pair], asked: Asked) -> DiffResult {
     let causes = causes(pairs, &names);
     let table = |q| stage_table(&requests, &names, &causes, q, asked);
     let (mut mean, mut tail) = (table(0.0), table(asked.q));
-    let mut culprits = culprits::table(pairs, asked.least, asked.seed);
+    let culprits_unknown = doubts::of_causes(pairs);
+    let compared = || culprits_unknown.is_none().then_some(pairs);
+    let mut culprits = compared().and_then(|of| culprits::table(of, asked.least, asked.seed));
+    let functions = compared().map_or_else(Vec::new, |of| culprits::functions(of, asked.seed));
     reasons.extend((tail.is_none()).then(|| "no request was matched".to_owned()));
     let mut tables: Vec<&mut Table> =
         [&mut mean, &mut tail, &mut culprits].into_iter().filter_map(Option::as_mut).collect();
@@ -68,7 +71,8 @@ pub fn diff(pairs: &[Pair], asked: Asked) -> DiffResult {
         mean: mean.unwrap_or_else(|| none(0.0)),
         tail: tail.unwrap_or_else(|| none(asked.q)),
         culprits,
-        functions: culprits::functions(pairs, asked.seed),
+        functions,
+        culprits_unknown,
     };
     result.answer = text::answer(&result);
     result

@@ -22,4 +22,4 @@ pub mod text;
 pub mod together;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

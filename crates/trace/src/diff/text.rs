@@ -15,6 +15,7 @@ const LISTED: usize = 9;
 const SHOWN: f64 = 0.005;
 /// Parts named in the answer.
 const NAMED: usize = 3;
+const NOT_COMPARED: &str = "causes of the tail are not compared";
 
 /// Writing to a string cannot fail.
 macro_rules! put {
@@ -34,6 +35,9 @@ pub fn page(result: &DiffResult) -> String {
     table(&mut page, &tail_name(&result.tail), &result.tail);
     if let Some(culprits) = &result.culprits {
         table(&mut page, &format!("causes of the tail, {}", name_of(culprits.q)), culprits);
+    }
+    if let Some(why) = &result.culprits_unknown {
+        put!(page, "\n{NOT_COMPARED}: {}", in_line(why));
     }
     if !result.functions.is_empty() {
         put!(page, "\nfunctions in which the tail slept, with what they called");
@@ -155,7 +159,11 @@ pub fn answer(result: &DiffResult) -> String {
     if !culprits.is_empty() {
         sentences.push(format!("of that, by cause: {}", culprits.join(", ")));
     }
-    if sentences.is_empty() { still(result) } else { sentences.join("; ") }
+    let moved = if sentences.is_empty() { still(result) } else { sentences.join("; ") };
+    match &result.culprits_unknown {
+        Some(why) => format!("{moved}; {NOT_COMPARED}: {why}"),
+        None => moved,
+    }
 }
 
 /// Nothing moved, and what would not have been seen.

@@ -45,11 +45,14 @@ pub struct DiffResult {
     pub mean: Table,
     /// The slowest 1 − `tail.q` of each side.
     pub tail: Table,
-    /// The tail by culprit, from traces with `--blame`; `null`: one of them has none.
+    /// The tail by culprit, from traces with `--blame`; `null`: one of them has none, or see `culprits_unknown`.
     pub culprits: Option<Table>,
     /// Functions in which the tail's requests slept. They do not add up: a function's time has that of what it
     /// called.
     pub functions: Vec<Part>,
+    /// Why culprits and functions are not compared, though all traces have them: which trace is unknown, and why.
+    #[serde(default)]
+    pub culprits_unknown: Option<String>,
 }
 
 /// One file of a side, and what it was of.

@@ -77,7 +77,7 @@ pub fn name_together(result: &mut TraceResult) {
     let worst = result.worst.iter_mut().flat_map(|request| &mut request.stages);
     worst.for_each(|(stage, _)| *stage = name(stage));
     result.blocks.columns.iter_mut().for_each(|column| *column = name(column));
-    result.answer = summary::answer(&result.tail);
+    result.answer = summary::answer(&result.tail, &result.verdict);
 }
 
 fn tail(tail: &mut Tail) {

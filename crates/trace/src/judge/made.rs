@@ -37,7 +37,6 @@ pub fn result(
     let all = counts.from_row(0);
     let residual = summary::stage_times(&all, RESIDUAL);
     let unmatched = counts.weighing(Weight::Unmatched);
-    let cut_off = counts.weighing(Weight::InFlight);
     let threads = summary::threads(counts);
     let tail = summary::tail(counts, 0.99);
     if sampling.windows.is_some() {
@@ -67,6 +66,7 @@ pub fn result(
     warnings.extend(costs(&sampling, &options.how));
     warnings.extend(incomplete(counts.reason("worst_dropped")));
     warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
+    let judged = verdict::judge(counts, (residual.share, tail.residual.share), bounds, failures);
     TraceResult {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -77,15 +77,15 @@ pub fn result(
         duration_ns: counts.duration_ns,
         mode: options.how.word(options.is_full).into(),
         sampling,
-        requests: counts.matched() + unmatched + cut_off,
+        requests: counts.matched() + unmatched + counts.weighing(Weight::InFlight),
         matched: counts.matched(),
         unmatched: summary::by_reason(counts, &[Weight::Unmatched]),
         unmatched_share: verdict::unmatched_share(counts),
         cut_off: summary::by_reason(counts, &[Weight::InFlight]),
         dropped: counts.weighing(Weight::Dropped),
         notes: summary::by_reason(counts, &[Weight::Note, Weight::Fact, Weight::Defect]),
-        verdict: verdict::judge(counts, (residual.share, tail.residual.share), bounds, failures),
-        answer: summary::answer(&tail),
+        answer: summary::answer(&tail, &judged),
+        verdict: judged,
         total: summary::total_times(&all, &counts.totals),
         residual,
         stages: summary::stages(&all),

@@ -6,7 +6,7 @@ use sojourn_base::quantiles::name_of;
 
 use crate::judge::result::{
     CauseShare, ConnectionTimes, CpuSplit, Group, Imbalance, StageTimes, Tail, ThreadTimes, Times,
-    WorstRequest,
+    Verdict, WorstRequest,
 };
 use crate::reconstruct::bins;
 use crate::reconstruct::counts::{Counts, Row, Thread};
@@ -232,8 +232,11 @@ pub fn by_reason(counts: &Counts, weights: &[Weight]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The answer in a sentence: the largest cause and stage of the tail.
-pub fn answer(tail: &Tail) -> String {
+/// The answer in a sentence: the largest cause and stage of the tail, or why none is named.
+pub fn answer(tail: &Tail, verdict: &Verdict) -> String {
+    if let Some(why) = verdict.doubt() {
+        return format!("no cause is named: {why}");
+    }
     let Some(stage) = tail.stages.iter().max_by(|a, b| a.times.share.total_cmp(&b.times.share))
     else {
         return String::new();

@@ -1,6 +1,7 @@
 //! May the numbers be believed? Every failed check is a sentence.
 
-use crate::judge::result::{Verdict, VerdictWord};
+use crate::culprit::result::Blame;
+use crate::judge::result::{TraceResult, Verdict, VerdictWord};
 use crate::reconstruct::counts::{Counts, Reads};
 use crate::reconstruct::reasons::{REASONS, Weight};
 
@@ -24,6 +25,22 @@ impl Default for Bounds {
     fn default() -> Self {
         Self { unmatched_max: 0.01, residual_max: 0.05 }
     }
+}
+
+impl Verdict {
+    /// Why it is unknown, in a sentence; `None`: it holds.
+    pub fn doubt(&self) -> Option<&str> {
+        self.verdict.doubt(&self.reasons)
+    }
+}
+
+/// Who is to blame, as people see it: where the trace is unknown no one is named. `None`: it was not asked for.
+pub fn shown_blame(result: &TraceResult) -> Option<Blame> {
+    let blame = result.blame.clone()?;
+    Some(match result.verdict.doubt() {
+        Some(why) => blame.doubted(&format!("the trace is unknown: {why}")),
+        None => blame,
+    })
 }
 
 /// Unmatched ÷ (matched + unmatched); 0 without requests.
@@ -120,7 +137,11 @@ fn worst_reason(counts: &Counts, weight: Weight) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::diff::testing;
+    use crate::output::text;
     use crate::reconstruct::counts::Row;
     use crate::reconstruct::record::tests::record;
 
@@ -151,6 +172,22 @@ mod tests {
             assert_eq!(verdict.verdict, VerdictWord::Unknown);
             assert!(verdict.reasons[0].contains(word), "{:?}", verdict.reasons);
         }
+    }
+
+    #[test]
+    fn of_a_trace_that_is_unknown_no_one_is_named() {
+        let mut trace = testing::result(&testing::STAGES, &testing::requests(2, 9, 0));
+        trace["blame"] = testing::blame("run-queue delay behind `xz`", 1000);
+        let shown = |trace: &Value| {
+            let trace: TraceResult = serde_json::from_value(trace.clone()).unwrap();
+            let is_marked = text::page(&trace).contains("\n* run-queue delay");
+            (is_marked, shown_blame(&trace).unwrap().answer)
+        };
+        assert!(shown(&trace).0);
+        trace["verdict"]["verdict"] = "unknown".into();
+        trace["verdict"]["reasons"] = json!(["records were dropped"]);
+        let answer = "p99: no suspect can be named: the trace is unknown: records were dropped";
+        assert_eq!(shown(&trace), (false, answer.into()));
     }
 
     fn reads(looked_into: u64, several: u64) -> Counts {

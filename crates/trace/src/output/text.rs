@@ -9,6 +9,7 @@ use sojourn_base::visible::in_line;
 use crate::culprit;
 use crate::judge::result::{CauseShare, StageTimes, Times, TraceResult, VerdictWord};
 use crate::judge::summary::cause_word;
+use crate::judge::verdict;
 use crate::reconstruct::stages::Cause;
 
 /// Smaller shares of the time are left out.
@@ -28,8 +29,8 @@ pub fn page(result: &TraceResult) -> String {
     table(&mut page, result);
     sampled::accuracy(&mut page, result);
     causes(&mut page, result);
-    if let Some(blame) = &result.blame {
-        page.push_str(&culprit::text::page(blame));
+    if let Some(blame) = verdict::shown_blame(result) {
+        page.push_str(&culprit::text::page(&blame));
     }
     threads(&mut page, result);
     foot(&mut page, result);

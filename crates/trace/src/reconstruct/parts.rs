@@ -15,6 +15,14 @@ pub enum VerdictWord {
     Unknown,
 }
 
+impl VerdictWord {
+    /// Why it is unknown, the first of `reasons`; `None`: it holds.
+    pub fn doubt(self, reasons: &[String]) -> Option<&str> {
+        let why = reasons.first().map_or("without a reason", String::as_str);
+        (self == Self::Unknown).then_some(why)
+    }
+}
+
 /// How much of the time one cause makes up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,16 +4,17 @@
 //! [`crate::session::whole`].
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libbpf_rs::{Link, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
+use sojourn_base::process;
 
 use crate::attach::control::Control;
 use crate::attach::how::Options;
-use crate::attach::kernel;
 use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::steps::Steps;
@@ -129,7 +130,7 @@ impl Live<'_, '_> {
         if outcome.was_interrupted || !outcome.failures.is_empty() {
             return false;
         }
-        if !kernel::lives(self.target.pid) {
+        if !process::lives(Path::new("/proc"), self.target.pid) {
             outcome.failures.push(format!(
                 "process {} ended after {:.1} s of {:.1} s",
                 self.target.pid,

@@ -6,17 +6,21 @@ use std::time::Duration;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
+use sojourn_base::process::lives;
 
 use super::file;
 use super::hooks::Hooks;
 use super::result::{SCHEMA, TimesResult, verdict};
 use crate::attach::last::Last;
+use crate::blackbox::hooks::Every;
 use crate::judge::result::TargetFacts;
 
 /// How often the ring is emptied.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often processes that have ended are forgotten, ns.
 const FORGET_NS: u64 = 1_000_000_000;
+/// Room for processes of the service at a time, with those that ended within the last second: as in `bpf/tgids.h`.
+pub const PROCESSES: u32 = 16384;
 
 /// What is asked for on the command line, checked, in ns and bytes.
 pub struct Asked<'a> {
@@ -26,6 +30,8 @@ pub struct Asked<'a> {
     pub duration_ns: u64,
     /// Size of the ring, bytes.
     pub ring_bytes: u32,
+    /// Room for processes of the service: [`PROCESSES`].
+    pub processes: u32,
     /// Largest share of unmatched requests.
     pub unmatched_max: f64,
 }
@@ -42,12 +48,12 @@ pub fn act(
 ) -> Result<TimesResult, Fault> {
     let file = file::open(asked.path)?;
     let _last = Last::new();
-    let hooks = Hooks::load(&target, asked.ring_bytes)?;
+    let room = Every { ring_bytes: asked.ring_bytes, processes: asked.processes };
+    let hooks = Hooks::load(&target, room)?;
     let started_ns = Monotonic.now_ns();
     hooks.enable(true);
     begun();
-    let own = format!("/proc/{}", target.pid);
-    let has_ended = || !Path::new(&own).exists();
+    let has_ended = || !lives(Path::new("/proc"), target.pid);
     let is_on = || {
         !stop.load(Ordering::Relaxed)
             && Monotonic.now_ns() < started_ns + asked.duration_ns
@@ -90,4 +96,15 @@ pub fn page(result: &TimesResult, path: &Path) -> String {
         path.display(),
         reasons.collect::<String>()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_as_much_room_for_processes_as_in_a_trace_of_stages() {
+        let entries = format!("__uint(max_entries, {PROCESSES})");
+        assert!(include_str!("../bpf/tgids.h").contains(&entries), "{entries}");
+    }
 }

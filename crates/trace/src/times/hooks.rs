@@ -6,13 +6,14 @@ use std::rc::Rc;
 
 use libbpf_rs::{Link, MapCore as _, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
+use sojourn_base::process::lives;
 
 use super::result::Counts;
 use super::rows::{self, Rows};
 use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::shared::Shared;
-use crate::blackbox::hooks::{HOOKS, attach, every, follow};
+use crate::blackbox::hooks::{Every, HOOKS, attach, every, follow};
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::layout::{slow_control as control, slow_counts as counts};
 
@@ -30,9 +31,9 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
-    /// Loads and attaches them to `target`, with a ring of so many bytes; they do nothing until `enable`.
-    pub(super) fn load(target: &TargetFacts, ring_bytes: u32) -> Result<Self, Fault> {
-        let object = every(ring_bytes)?;
+    /// Loads and attaches them to `target`, with room for so much; they do nothing until `enable`.
+    pub(super) fn load(target: &TargetFacts, room: Every) -> Result<Self, Fault> {
+        let object = every(room)?;
         let control = Shared::new(&load::map(&object, ".data.slow")?, control::SIZE)?;
         let counts = Shared::new(&load::map(&object, ".bss.slow")?, counts::SIZE)?;
         let rows = Rc::new(RefCell::new(Rows::default()));
@@ -62,8 +63,7 @@ impl Hooks {
     pub(super) fn forget_ended(&self) -> Result<(), Fault> {
         let tgids = load::map(&self.object, "tgids")?;
         for pid in load::pids(&tgids) {
-            // Not `kernel::lives`: a process is there as long as any thread of it runs.
-            if !Path::new(&format!("/proc/{pid}")).exists() {
+            if !lives(Path::new("/proc"), pid) {
                 let _ = tgids.delete(&pid.to_ne_bytes()); // it may be gone
             }
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use libbpf_rs::{Link, MapCore as _, MapFlags, Object};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
+use sojourn_base::process;
 
 use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
 use crate::attach::kernel;
@@ -171,8 +172,8 @@ fn close(tid: u32, in_ns: u64, (started_ns, ended_ns): (u64, u64), out: &[u32], 
         add(task, run_ns);
     } else {
         let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-        let is_kernel =
-            pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}/exe")).exists());
+        let has_program = |pid| process::folder(Path::new("/proc"), pid).join("exe").exists();
+        let is_kernel = pid.is_some_and(|pid| !has_program(pid));
         let name = if pidns::is_outside(tid) { "(outside)" } else { name.trim_end() };
         let mut task = WhoTask {
             name: name.to_owned(),

@@ -11,7 +11,8 @@
  *   placed CPU A     A is taken to that CPU while it is being woken
  *   moved CPU A      A is taken to that CPU while it waits for another one
  *   softirq CPU A    a softIRQ is served there for A us
- *   late CPU A       for the next A threads that are entered: another one has just taken their place
+ *   late CPU A B     for the next A threads that are entered: another one has just taken their place. Before the first
+ *                    of them learns that, B (0: none) comes to the next CPU, which has been idle
  *
  * Tasks from 1 to 7 are threads of the service, those from 8 on are not, and 0 is the idle one.
  *
@@ -21,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static unsigned int too_late;
+static int is_too_late(void);
 static void *ctx;
 
 /* Nothing is asked of control groups and files. */
@@ -30,7 +31,7 @@ static void *ctx;
 #define bpf_core_enum_value(type, value) 0
 #define bpf_core_field_offset(type, field) 0
 #define __sync_val_compare_and_swap(at, was, is) \
-	(too_late && too_late-- ? ~(was) : __sync_val_compare_and_swap(at, was, is))
+	(is_too_late() ? ~(was) : __sync_val_compare_and_swap(at, was, is))
 
 #include "culprit.bpf.c"
 
@@ -44,6 +45,7 @@ static struct task_struct tasks[TASKS];
 static struct pt_regs regs;
 static struct told told_now;
 static u32 cpu_now, runs_on[CPUS];
+static u32 too_late, comes_too;	/* threads, and the task that comes to the next CPU with the first of them */
 static unsigned long long now_us;
 
 u64 bpf_ktime_get_ns(void) { return now_us * 1000; }
@@ -84,6 +86,22 @@ void bpf_ringbuf_submit(void *submitted, u64 flags)
 		printf("irq %u %u %llu\n", task, it->cpu, it->woken_ns / 1000);
 }
 
+static int is_too_late(void)
+{
+	u32 task = comes_too;
+
+	if (!too_late)
+		return 0;
+	too_late--;
+	if (task) {
+		comes_too = 0;
+		cpu_now++;
+		culprit_switch(0, &tasks[0], &tasks[task]);
+		runs_on[cpu_now--] = task;
+	}
+	return 1;
+}
+
 static int event(const char *verb, u32 a, u32 b)
 {
 #define is(name) (!strcmp(verb, name))
@@ -105,6 +123,7 @@ static int event(const char *verb, u32 a, u32 b)
 		culprit_softirq_end(VECTOR);
 	} else if (is("late")) {
 		too_late = a;
+		comes_too = b;
 	} else {
 		return 1;
 	}

@@ -70,3 +70,11 @@ fn a_slot_that_could_not_be_entered_is_not_lost() {
     let lines = reported("100 late 0 1; 200 switch 0 0 1; 300 switch 0 1 2; 400 switch 0 2 1");
     assert_eq!(lines.last().unwrap(), "slots 2");
 }
+
+/// Each takes a slot before the other one learns that it was too late with its own.
+#[test]
+fn slots_that_two_cpus_could_not_enter_at_once_are_not_lost() {
+    let late = "100 late 0 2 2; 200 switch 0 0 1; 300 switch 0 1 8; 300 switch 1 2 9;";
+    let lines = reported(&format!("{late} 400 switch 0 8 1; 400 switch 1 9 2"));
+    assert_eq!(lines.last().unwrap(), "slots 2");
+}

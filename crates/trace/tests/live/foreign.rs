@@ -20,7 +20,7 @@ const REQUESTS: usize = 20;
 /// How such a server ends where the kernel cannot do it.
 const CANNOT: i32 = 77;
 
-/// `tests/servers/NAME.c` as a program; `None`, and it is reported, where it cannot run.
+/// A server of `tests/servers/NAME.c`; `None`, and it is reported, where it cannot run.
 fn start(name: &str) -> Option<Server> {
     let program = compiled(name)?;
     let end = Command::new("timeout").args(["0.2"]).arg(&program).output().unwrap().status;
@@ -31,7 +31,8 @@ fn start(name: &str) -> Option<Server> {
     Some(Server::start_at(&program, &[], |line| line.trim().parse().unwrap()))
 }
 
-fn compiled(name: &str) -> Option<PathBuf> {
+/// `tests/servers/NAME.c` as a program; `None`, and it is reported, where this machine is of another kind.
+pub fn compiled(name: &str) -> Option<PathBuf> {
     if name == "ia32" && !cfg!(target_arch = "x86_64") {
         say("skipped", "int 0x80 is of x86");
         return None;

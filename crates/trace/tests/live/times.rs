@@ -2,20 +2,24 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use serde_json::Value;
+use sojourn_trace::attach::target::{self, Target};
+use sojourn_trace::judge::result::TargetFacts;
 use sojourn_trace::program;
+use sojourn_trace::times::act::{Asked, act};
 
-use crate::support::alone;
+use crate::foreign;
 use crate::support::echo::{self, Ask};
 use crate::support::server::Server;
+use crate::support::{Sets, alone};
 
 const MS: i64 = 1_000_000;
 
@@ -134,4 +138,52 @@ fn a_service_without_a_request_is_unknown_and_the_file_has_no_row() {
     let (_, result, rows) = timed(&server, pause);
     assert!(rows.is_empty(), "{result}");
     assert!(result["verdict"]["reasons"].to_string().contains("no request"), "{result}");
+}
+
+/// How many requests were seen while connections came for so long, with room for `processes` of the service.
+fn seen_with_room(processes: u32, server: &Server, length: Duration) -> u64 {
+    let Target { pid, name, pids, ports } =
+        target::find(Path::new("/proc"), server.pid(), &[]).unwrap();
+    let path = std::env::temp_dir().join(format!("sojourn-times-room-{}", std::process::id()));
+    let asked = &Asked {
+        path: &path,
+        duration_ns: 600_000_000_000,
+        ring_bytes: 1 << 20,
+        processes,
+        unmatched_max: 0.01,
+    };
+    let (stop, (begun, wait)) = (AtomicBool::new(false), channel());
+    let result = thread::scope(|scope| {
+        let stop = &stop;
+        let trace = scope.spawn(move || {
+            let mut begins = || begun.send(()).expect("it is waited for");
+            act(TargetFacts { pid, name, pids, ports }, asked, stop, &mut begins)
+        });
+        {
+            let _ends = Sets(stop);
+            wait.recv_timeout(Duration::from_secs(60)).expect("it begins");
+            let until = Instant::now() + length;
+            while Instant::now() < until {
+                Ask::default().call(&mut server.connect());
+                pause();
+            }
+        }
+        trace.join().unwrap()
+    });
+    let requests = result.unwrap().counts.requests;
+    std::fs::remove_file(&path).unwrap();
+    requests
+}
+
+/// Each connection has a process of its own for its one request. Without room its request is not seen.
+#[test]
+fn processes_that_have_ended_make_room_for_others() {
+    const ROOM: u32 = 8;
+    let Some(_alone) = alone() else { return };
+    let program = foreign::compiled("forks").unwrap();
+    let server = Server::start_at(&program, &[], |line| line.trim().parse().unwrap());
+    // Room is made once a second. Where the machine is busy the first look may be too short.
+    let mut lengths = [3, 30].map(Duration::from_secs).into_iter();
+    let has_more = |length| seen_with_room(ROOM, &server, length) > u64::from(ROOM);
+    assert!(lengths.any(has_more), "only the first were seen");
 }

@@ -119,6 +119,34 @@ fn a_culprit_of_the_second_side_is_named() {
     assert!(result.answer.contains("behind `xz` +"), "{}", result.answer);
 }
 
+/// Of either side, by the trace's verdict or by that on its causes alone.
+#[test]
+fn causes_of_a_trace_that_is_unknown_are_not_compared() {
+    let side = |each_ns, doubted: Option<&str>| {
+        let mut value = result(&STAGES, &requests(20, 200, 0));
+        value["blame"] = blame("run-queue delay behind `xz`", each_ns);
+        if let Some(part) = doubted {
+            value[part]["verdict"] = "unknown".into();
+            value[part]["reasons"] = serde_json::json!(["events found no room"]);
+        }
+        read(&value)
+    };
+    for (part, word) in [("verdict", VerdictWord::Unknown), ("blame", VerdictWord::Holds)] {
+        for (first, second) in [(Some(part), None), (None, Some(part))] {
+            let pair = (side(0, first), side(1_000_000, second));
+            let result = diff(&[pair], ASKED);
+            assert_eq!((result.verdict, &result.culprits), (word, &None), "{part}");
+            assert!(result.functions.is_empty(), "{:?}", result.functions);
+            let why = result.culprits_unknown.as_ref().unwrap();
+            assert!(why.contains("sojourn-diff-judge") && why.contains("no room"), "{why}");
+            let page = text::page(&result);
+            assert!(page.contains(&format!("causes of the tail are not compared: {why}")));
+            assert!(!page.contains("xz") && !page.contains("fsync"), "{page}");
+            assert!(result.answer.contains("found no room"), "{}", result.answer);
+        }
+    }
+}
+
 const FUTEX: &str = "a lock or queue (futex) let go by its thread `locker`";
 
 /// Behind `xz` for 9 ms of each request, and 1 ms of each in a futex: `is_listed`, or too small a share to be.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::result::VerdictWord;
 use crate::reconstruct::record::Record;
 use crate::reconstruct::record::tests::record;
 use crate::reconstruct::stages::COUNT;
@@ -42,7 +43,14 @@ fn a_tail_holds_the_slowest_and_says_how_many() {
     assert!((10..=80).contains(&tail.requests), "one row more at most: {}", tail.requests);
     assert!(tail.from_ns <= 991_000);
     assert!(tail.total.mean_ns.unwrap() > 900_000.0);
-    assert!(answer(&tail).contains("batch_wait"), "{}", answer(&tail));
+    let answer = |word, reason: &str| {
+        let reasons = vec![reason.to_owned()];
+        answer(&tail, &Verdict { verdict: word, reasons, unmatched_max: 0.0, residual_max: 0.0 })
+    };
+    let named = answer(VerdictWord::Holds, "");
+    assert!(named.contains("batch_wait"), "{named}");
+    let unknown = answer(VerdictWord::Unknown, "5 records found the ring full");
+    assert_eq!(unknown, "no cause is named: 5 records found the ring full");
 }
 
 #[test]

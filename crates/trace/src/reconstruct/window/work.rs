@@ -8,6 +8,8 @@
 use std::fs;
 use std::path::Path;
 
+use sojourn_base::process;
+
 /// Since some beginning; only differences are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -21,7 +23,8 @@ impl Work {
     /// Of the processes `pids`, from `proc_root`; those that have ended count as 0.
     pub fn read(proc_root: &Path, pids: &[u32]) -> Self {
         let cpu_ns = pids.iter().map(|pid| cpu_ns((!pid << 3 | 2).cast_signed())).sum();
-        let table = |pid: &u32| fs::read_to_string(proc_root.join(format!("{pid}/net/snmp"))).ok();
+        let of = |pid: u32| process::folder(proc_root, pid).join("net/snmp");
+        let table = |pid: &u32| fs::read_to_string(of(*pid)).ok();
         let segments = pids.iter().find_map(table).and_then(|text| segments(&text));
         Self { cpu_ns, segments: segments.unwrap_or(0.0) }
     }
@@ -69,6 +72,20 @@ mod tests {
         let text = "Ip: A B\nIp: 1 2\nTcp: Rto InSegs OutSegs X\nTcp: 200 1000 500 7\n";
         assert_eq!(segments(text), Some(1500.0));
         assert_eq!(segments("Tcp: InSegs\n"), None);
+    }
+
+    #[test]
+    fn segments_of_a_process_are_seen_after_its_first_thread_has_ended() {
+        let root = std::env::temp_dir().join(format!("sojourn-work-{}", std::process::id()));
+        let pid = u32::MAX >> 4;
+        let thread = root.join(format!("{pid}/task/11"));
+        fs::create_dir_all(thread.join("net")).unwrap();
+        fs::write(root.join(format!("{pid}/stat")), "10 (server) Z 1").unwrap();
+        fs::write(thread.join("stat"), "11 (worker) S 1").unwrap();
+        fs::write(thread.join("net/snmp"), "Tcp: InSegs OutSegs\nTcp: 2 3\n").unwrap();
+        let work = Work::read(&root, &[pid]);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(work.segments, 5.0);
     }
 
     #[test]

@@ -84,6 +84,33 @@ fn mistakes_are_named_with_a_way_out() {
     assert!(wrong(&|j| j.services[0].speed = Some(speed.clone())).at.contains("speed"));
 }
 
+/// Whichever form is wrong, and wherever.
+#[test]
+fn every_rate_that_advice_names_can_be_used() {
+    for wrong in [
+        "fast",
+        "steps:50",
+        "steps:fast@1s",
+        "steps:50@soon",
+        "ramp:10..200",
+        "ramp:10..200@soon",
+        "ramp:10..200@0s",
+        "ramp:x@60s",
+        "ramp:10..x@60s",
+        "sine:50,20",
+        "sine:50,20,0s",
+        "sine:20,50,60s",
+        "surge:50",
+    ] {
+        let fault = rate(wrong).unwrap_err();
+        let advice = fault.fix.strip_prefix("write ").unwrap_or_else(|| panic!("{wrong}: {fault}"));
+        for text in advice.split(", ").flat_map(|part| part.split(" or ")) {
+            let job = Job { rate: text.into(), requests: 10, ..job(vec![wide("a")]) };
+            assert!(run(&job).is_ok(), "{wrong}: {text}");
+        }
+    }
+}
+
 #[test]
 fn student_is_the_tables() {
     for (freedom, table) in [(1.0, 12.706), (3.0, 3.182), (4.0, 2.776), (7.0, 2.365), (31.0, 2.040)]
