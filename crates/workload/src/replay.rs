@@ -2,9 +2,13 @@
 //!
 //! Read are a column of times, in s, ms, µs or ns since 1970 or since anything, or of dates; and logs of
 //! requests: access logs in the common or combined format, lines of JSON, CSV with a head, HAR, and vegeta's
-//! targets, which have no times. Lines without a request (`"-"`, noise on a TLS port) are left out, here and
-//! wherever its paths are read, and the rest is brought into the order of time: servers write a line when its
-//! request is over.
+//! targets, which have no times. Left out and counted are lines without a request (`"-"`, noise on a TLS port),
+//! requests of methods that HTTP does not have, and requests without a time in a log that has times. The rest is
+//! brought into the order of time: servers write a line when its request is over. All who read a log of times
+//! or of paths read this, so that both have the same requests.
+//!
+//! NGINX and Caddy write the time at which a request ended. Where a line has the duration too, it is
+//! subtracted; elsewhere a stall of the logged server becomes a burst, which [`Access::ends_note`] says.
 //!
 //! A log of whole seconds, or of any other unit, says that a request came within that unit and not when.
 //! Where two of its times are the same, each is drawn anew, evenly within its unit, in the order of the
@@ -17,15 +21,19 @@ use sojourn_base::Fault;
 use sojourn_base::rng::{RngExt as _, stream};
 
 mod access_log;
+mod collected;
 mod csv;
 mod date;
+mod file;
 mod har;
 mod json_lines;
 mod numbers;
 mod quoted;
 mod targets;
+mod times;
 mod url;
 
+pub use file::text;
 pub use numbers::Numbers;
 
 /// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.
@@ -55,12 +63,20 @@ pub struct Access<'a> {
     pub entries: Vec<Entry<'a>>,
     /// Whether the log says when they came.
     pub has_times: bool,
-    /// Lines that have none.
+    /// Lines that have no request.
     pub left_out: usize,
-    /// Requests of other methods than the one that is replayed.
+    /// Requests without a time that can be read, in a log where others have one.
+    pub without_time: usize,
+    /// Requests of other methods than the one that is replayed, and of such that HTTP does not have.
     pub other_methods: usize,
+    /// Requests that no server saw, because the browser had the answer.
+    pub cached: usize,
     /// Requests with cookies or an authorisation in the log; neither is ever sent.
     pub with_secrets: usize,
+    /// Requests at the time of what may be their end.
+    pub ends: usize,
+    /// How many hosts the log names.
+    pub hosts: usize,
 }
 
 impl Access<'_> {
@@ -71,15 +87,19 @@ impl Access<'_> {
         self.other_methods += all - self.entries.len();
     }
 
-    /// What a reader of the result must know of it; `None`: nothing was left out.
+    /// What a reader of the result must know of its requests; `None`: they are as they were logged.
     pub fn note(&self) -> Option<String> {
+        let hosts = if self.hosts > 1 { self.hosts } else { 0 };
         let counts = [
             (self.left_out, "lines of the log have no request and were left out"),
+            (self.without_time, "requests of the log have no time and were left out"),
             (self.other_methods, "requests of the log have other methods and were left out"),
+            (self.cached, "requests of the log were answered by a cache and were left out"),
             (
                 self.with_secrets,
                 "requests of the log have cookies or an authorisation, and neither is sent",
             ),
+            (hosts, "hosts are named in the log, and the target gets the requests of all of them"),
         ];
         let some: Vec<_> = counts
             .iter()
@@ -88,6 +108,24 @@ impl Access<'_> {
             .collect();
         (!some.is_empty()).then(|| some.join("; "))
     }
+
+    /// What a reader must know who sends its requests at its times; `None`: they are those of arrivals.
+    pub fn ends_note(&self) -> Option<String> {
+        (self.ends > 0).then(|| {
+            format!(
+                "{} requests of the log may have the time of their end, as NGINX and Caddy write \
+                 it: after a stall they come as a burst",
+                self.ends
+            )
+        })
+    }
+
+    /// What a reader must know who expects its times; `None`: it has some.
+    pub fn no_times_note(&self) -> Option<String> {
+        let note = "no request of the log has a time, so the rate and the arrivals of the job say \
+                    when each is sent";
+        (!self.has_times).then(|| note.into())
+    }
 }
 
 /// `text` without the mark that some editors begin a file with.
@@ -95,24 +133,32 @@ pub fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Lines that say something, and their numbers.
+/// Lines that say something, without space around them, and their numbers.
 pub fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    let lines = unmarked(text).lines().zip(1..).map(|(line, number)| (line.trim(), number));
-    lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
+    whole_lines(text).map(|(line, number)| (line.trim(), number))
+}
+
+/// The same with the space, because a tab at the end stands before a field that is empty.
+fn whole_lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    unmarked(text).lines().zip(1..).filter(|(line, _)| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#')
+    })
 }
 
 /// The log of requests that `text` is; `None`: it is of none of the known formats. Faults name the line.
 pub fn access(text: &str) -> Option<Result<Access<'_>, Fault>> {
     let text = unmarked(text);
-    let (first, _) = lines(text).next()?;
+    let (head, _) = whole_lines(text).next()?;
+    let first = head.trim();
     let log = if first.starts_with('{') {
         if har::is_it(text) { har::read(text) } else { json_lines::read(text) }
     } else if access_log::is_it(first) {
-        access_log::read(text)
+        Ok(access_log::read(text))
     } else if targets::is_it(first) {
         targets::read(text)
     } else {
-        csv::read(text, &csv::columns(first)?)
+        csv::read(text, &csv::columns(head)?)
     };
     Some(log.map(|mut log| {
         log.entries.sort_by_key(|entry| entry.at_ns); // stable: equal times keep the log's order
@@ -120,9 +166,14 @@ pub fn access(text: &str) -> Option<Result<Access<'_>, Fault>> {
     }))
 }
 
-/// The method of this name.
+/// The method of this name; `None`: HTTP has none.
 fn method(name: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(name))
+}
+
+/// Whether a word is written as a method is, one of WebDAV or of a cache too: `PROPFIND`, `PURGE`, `M-SEARCH`.
+fn is_method(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
 }
 
 /// What is wrong with a line of a log.
@@ -188,111 +239,14 @@ fn unit(stamps_ns: &[i64]) -> Option<i64> {
     if stamps_ns.windows(2).all(|pair| pair[0] != pair[1]) {
         return None;
     }
-    let units = (1..=9).rev().map(|digits| 10_i64.pow(digits));
-    units.into_iter().find(|unit| stamps_ns.iter().all(|ns| ns % unit == 0))
+    Some(grain(stamps_ns.iter().copied())).filter(|unit_ns| *unit_ns > 1)
+}
+
+/// The largest power of ten, ns, of which all times are multiples, 1 s at most.
+fn grain(stamps_ns: impl Iterator<Item = i64> + Clone) -> i64 {
+    let mut units = (1..=9).rev().map(|digits| 10_i64.pow(digits));
+    units.find(|unit| stamps_ns.clone().all(|ns| ns % unit == 0)).unwrap_or(1)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const COMBINED: &str = r#"10.0.0.1 - - [28/May/2024:12:00:01 +0200] "GET /b?c=d HTTP/1.1" 200 5 "-" "x [y]"
-10.0.0.1 - me [28/May/2024:12:00:00 +0200] "POST /a HTTP/2.0" 201 5
-10.0.0.2 - - [28/May/2024:12:00:01 +0200] "-" 408 0 "-" "-"
-10.0.0.2 - - [28/May/2024:12:00:01 +0200] "\x16\x03\x01" 400 0
-h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
-"#;
-
-    #[test]
-    fn an_access_log_is_its_requests_in_the_order_of_time() {
-        let text = format!("\u{feff}# from nginx\r\n{}", COMBINED.replace('\n', "\r\n"));
-        let log = access(&text).unwrap().unwrap();
-        let noon = 1_716_890_400_000_000_000; // 2024-05-28T10:00:00Z, `date -d … +%s`
-        let result: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, &*it.path)).collect();
-        assert_eq!(result, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
-        assert_eq!(log.left_out, 2);
-        let torn = format!("{COMBINED}nothing\n");
-        assert_eq!(access(&torn).unwrap().unwrap_err().at, "line 6");
-        for other in ["timestamp_s\n1\n", "/a\n/b\n", "1.5 /a[1]\n", ""] {
-            assert!(access(other).is_none(), "{other}");
-        }
-    }
-
-    #[test]
-    fn times_are_numbers_of_any_unit_or_dates() {
-        let at = 1_716_890_400_123_000_000;
-        for line in [
-            "1716890400.123 /a",
-            "1716890400123",
-            "1716890400123000 /a",
-            "1716890400123000000",
-            "2024-05-28T10:00:00.123Z",
-            "2024-05-28T12:00:00,123+02:00 /a",
-            "2024-05-28 10:00:00.123 /a",
-            "2024-05-28T05:00:00.123-0500",
-        ] {
-            assert_eq!(time(line), Some(at), "{line}");
-            assert!(is_self_evident(line), "{line}");
-        }
-        assert_eq!(
-            (time("12.000018 /x"), time("0"), time(".5")),
-            (Some(12_000_018_000), Some(0), Some(500_000_000))
-        );
-        assert!(!is_self_evident("12.5"), "of what, it must say");
-        for line in ["x", "-1", "NaN", "2024-13-28T10:00:00Z", "2024-05-28", ""] {
-            assert_eq!(time(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn times_so_far_apart_that_their_difference_would_overflow_are_none() {
-        for line in [
-            "2262-04-11T23:47:16Z", // a second more, as `spread` may add, is beyond 64 bits
-            "1700-01-01T00:00:00Z",
-            "9223372036854775800",
-            "9e18",
-        ] {
-            assert_eq!(time(line), None, "{line}");
-        }
-        let log =
-            |year: u32| format!("h - - [11/Apr/{year}:23:47:16 +0000] \"GET / HTTP/1.1\" 200 5\n");
-        assert!(access(&log(2262)).is_none());
-        assert_eq!(access(&(log(2025) + &log(1700))).unwrap().unwrap_err().at, "line 2");
-        let (first, last) =
-            (time("1825-01-01T00:00:00Z").unwrap(), time("2115-01-01 00:00:00").unwrap());
-        let mut stamps = vec![first, first, last, last];
-        assert_eq!(spread(&mut stamps), Some(1_000_000_000));
-        assert!(stamps[3].checked_sub(stamps[0]).is_some());
-    }
-
-    #[test]
-    fn times_of_a_coarse_unit_are_spread_within_it_and_keep_their_order() {
-        let second = 1_000_000_000;
-        let whole: Vec<i64> = (0..3000).map(|nth| 7 * second + nth / 100 * second).collect();
-        let mut once = whole.clone();
-        assert_eq!(spread(&mut once), Some(second));
-        assert!(once.windows(2).all(|pair| pair[0] <= pair[1]));
-        assert!(once.iter().zip(&whole).all(|(ns, was)| ns / second == was / second));
-        let mut again = whole.clone();
-        spread(&mut again);
-        assert_eq!(once, again, "the same in every run");
-        // Evenly over the unit: a tenth of all in each tenth, within five sigma.
-        for tenth in 0..10 {
-            let within =
-                once.iter().filter(|&&ns| ns % second * 10 / second == tenth).count() as f64;
-            assert!(
-                (within - 300.0).abs() < 5.0 * (3000.0_f64 * 0.1 * 0.9).sqrt(),
-                "{tenth}: {within}"
-            );
-        }
-        let mut ms = vec![5_000_000, 5_000_000, 7_000_000];
-        assert_eq!(spread(&mut ms), Some(1_000_000), "the unit is found");
-        let mut exact = vec![second, 2 * second, 5 * second];
-        assert_eq!(spread(&mut exact), None, "no two are the same");
-        assert_eq!(exact, [second, 2 * second, 5 * second]);
-        let mut last = vec![i64::MAX - 7; 2]; // as far as a time of a log may lie
-        assert_eq!(spread(&mut last), Some(100));
-        let mut fine = vec![11, 11, 12];
-        assert_eq!(spread(&mut fine), None, "to the ns");
-    }
-}
+mod tests;

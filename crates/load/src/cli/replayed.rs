@@ -53,10 +53,7 @@ fn set(key: &mut String, value: &str, is_set: bool) {
 
 /// How long a log is, from its first request to its last and a mean gap; `None`: it has no times.
 fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let what = format!("cannot read {file}: {error}");
-        Fault::usage(what, "--replay", "name a text file that this user may read")
-    })?;
+    let text = replay::text(file).map_err(|fault| fault.within("--replay"))?;
     let log = replay::access(&text).ok_or_else(|| {
         let fix = "give an access log, JSON lines, CSV with a path in its head, HAR, or targets of vegeta; \
                    docs/howto/http.md has a line for others";
@@ -80,21 +77,35 @@ fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use clap::Parser as _;
+    use sojourn_workload::arrivals;
 
     use super::*;
+    use crate::protocols::http::log;
+
+    /// Names of files: each is read once in a process.
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+
+    /// The job of `--replay` of a file, and more flags.
+    fn job_of(file: &str, flags: &[&str]) -> Result<Job, String> {
+        let words = ["sojourn-load", "http://h/", "--replay", file];
+        let args =
+            Args::try_parse_from(words.iter().chain(flags)).map_err(|error| error.to_string());
+        args.and_then(|args| args.job().map_err(|fault| fault.to_string()))
+    }
 
     /// The job of `--replay` of a text, and more flags.
     fn job(text: &str, flags: &[&str]) -> Result<Job, String> {
-        let unique =
-            format!("sojourn-replay-{}-{:?}", std::process::id(), std::thread::current().id());
-        let path = std::env::temp_dir().join(unique.replace(['(', ')'], ""));
+        let nth = NTH.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("sojourn-replay-{}-{nth}", std::process::id());
+        let path = std::env::temp_dir().join(unique);
         std::fs::write(&path, text).unwrap();
         let file = path.display().to_string();
-        let words = ["sojourn-load", "http://h/", "--replay", &file];
-        let args =
-            Args::try_parse_from(words.iter().chain(flags)).map_err(|error| error.to_string());
-        let job = args.and_then(|args| args.job().map_err(|fault| fault.to_string()));
+        let job = job_of(&file, flags);
         std::fs::remove_file(&path).unwrap();
         job.map(|mut job| {
             job.arrivals = job.arrivals.replace(&file, "FILE");
@@ -147,7 +158,33 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_is_read_once_for_its_times_and_its_paths() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(CSV.as_bytes()).unwrap();
+        drop(writer);
+        let job = job_of(&format!("/dev/fd/{}", reader.as_raw_fd()), &[]).unwrap();
+        let of_times = arrivals::parse(&job.arrivals, 1.0).unwrap().note().unwrap();
+        assert!(of_times.starts_with("1 requests of the log have other methods"), "{of_times}");
+        let of_paths = log::note(&job).unwrap();
+        assert!(of_paths.starts_with("1 values in queries of the log were replaced"), "{of_paths}");
+    }
+
+    #[test]
+    fn one_line_without_a_time_does_not_turn_the_replay_off() {
+        let line = |time: &str| format!("{{\"time\":{time},\"path\":\"/a\"}}\n");
+        let some = job(&[line("1"), line("null"), line("3")].concat(), &[]).unwrap();
+        assert_eq!(
+            (some.arrivals.as_str(), some.duration.as_str()),
+            ("trace:FILE,speed=1,method=GET", "4000001us")
+        );
+        let none = job(&line("null"), &[]).unwrap();
+        assert_eq!(none.arrivals, "poisson");
+    }
+
+    #[test]
     fn targets_have_no_times_and_what_is_no_log_is_refused() {
+        let read = replay::access("GET http://h/a\n").unwrap().unwrap();
+        assert!(read.no_times_note().is_some(), "the result says so");
         let targets = job("GET http://h/a\n", &["--rate", "50"]).unwrap();
         assert_eq!((targets.arrivals.as_str(), targets.rate.as_str()), ("poisson", "50"));
         for (text, flags, what) in [

@@ -18,7 +18,6 @@
 //! keeps the shape and takes the job's rate. A run longer than the trace repeats it from the start;
 //! before the first arrival of timestamps is the mean gap, since the file does not say what came before.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use sojourn_base::Fault;
@@ -144,12 +143,8 @@ fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
 }
 
 fn recorded(file: &str, method: Option<&str>) -> Result<Recorded, Fault> {
-    let lines = std::fs::read_to_string(Path::new(file)).map_err(|error| {
-        let fix = "name a text file that exists and may be read";
-        Fault::usage(format!("the trace cannot be read: {error}"), file, fix)
-    })?;
-    let Read { mut gaps_ns, note } =
-        read(&lines, file, method).map_err(|fault| fault.within(file))?;
+    let result = replay::text(file).and_then(|text| read(&text, file, method));
+    let Read { mut gaps_ns, note } = result.map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
     for gap in &mut gaps_ns {
         *gap /= mean_ns;
@@ -181,7 +176,7 @@ fn read(text: &str, file: &str, method: Option<&str>) -> Result<Read, Fault> {
 
 fn of_access(mut log: replay::Access<'_>, method: Option<&str>) -> Result<Read, Fault> {
     if !log.has_times {
-        let what = "not every request of this log has a time";
+        let what = "no request of this log has a time";
         let fix = "send its paths with another --arrivals, such as poisson at a --rate";
         return Err(Fault::usage(what, "", fix));
     }
@@ -189,11 +184,9 @@ fn of_access(mut log: replay::Access<'_>, method: Option<&str>) -> Result<Read, 
         log.keep_method(method);
     }
     let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
-    let mut read = of_stamps(&mut stamps_ns);
-    if let Some(left) = log.note() {
-        read.note = Some(read.note.map_or(left.clone(), |note| format!("{note}; {left}")));
-    }
-    Ok(read)
+    let Read { gaps_ns, note } = of_stamps(&mut stamps_ns);
+    let notes: Vec<_> = [note, log.note(), log.ends_note()].into_iter().flatten().collect();
+    Ok(Read { gaps_ns, note: (!notes.is_empty()).then(|| notes.join("; ")) })
 }
 
 fn of_columns(text: &str, file: &str) -> Result<Read, Fault> {

@@ -1,9 +1,12 @@
 //! HAR 1.2, as browsers and proxies save it: one JSON object with a list of entries.
 
 use serde::Deserialize;
+use serde_json::Value;
 use sojourn_base::Fault;
 
-use super::{Access, Entry, date, is_near, method, url};
+use super::collected::Collected;
+use super::times::Stamp;
+use super::{Access, date, is_near};
 
 const FIX: &str = "the file may be cut short: save it again";
 
@@ -23,6 +26,9 @@ struct Recorded {
     #[serde(default)]
     started_date_time: String,
     request: Request,
+    /// Chrome: `memory` or `disk`, where the browser had the answer.
+    #[serde(default, rename = "_fromCache")]
+    from_cache: Value,
 }
 
 #[derive(Deserialize)]
@@ -52,22 +58,20 @@ pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {
         let at = format!("line {}", error.line());
         Fault::usage(format!("this is no HAR that can be read: {error}"), at, FIX)
     })?;
-    let mut log = Access { has_times: true, ..Access::default() };
-    for Recorded { started_date_time, request } in har.log.entries {
-        let path = url::path(&request.url).map(|path| url::encoded(path).into_owned());
-        match (date::of_iso(&started_date_time).filter(|ns| is_near(*ns)), path) {
-            (Some(at_ns), Some(path)) => {
-                log.with_secrets += usize::from(request.has_secrets());
-                log.entries.push(Entry {
-                    at_ns,
-                    method: method(&request.method),
-                    path: path.into(),
-                });
-            }
-            _ => log.left_out += 1, // such as data: and blob:
+    let mut log = Collected::default();
+    for Recorded { started_date_time, request, from_cache } in har.log.entries {
+        if !matches!(from_cache, Value::Null | Value::Bool(false)) {
+            log.leave_out_cached();
+            continue;
+        }
+        let at_ns = date::of_iso(&started_date_time).filter(|ns| is_near(*ns));
+        let has_secrets = request.has_secrets();
+        let stamp = at_ns.map_or(Stamp::Missing, Stamp::Begin);
+        if log.add(stamp, &request.method, request.url.into()) && has_secrets {
+            log.mark_secrets();
         }
     }
-    Ok(log)
+    Ok(log.finish())
 }
 
 impl Request {
@@ -92,11 +96,18 @@ mod tests {
                 r#"{{"startedDateTime":"{at}","time":3,"request":{{"method":"{method}","url":"{url}"{more}}}}}"#
             )
         };
+        let cached = |url: &str, from: &str| {
+            let from = format!("\"_fromCache\":\"{from}\",\"time\"");
+            entry("2024-05-28T10:00:02Z", "GET", url, "").replace("\"time\"", &from)
+        };
         let entries = [
             entry("2024-05-28T12:00:00.250+02:00", "POST", "https://u:p@h/b?c=d", ""),
             entry("2024-05-28T10:00:00Z", "GET", "http://h/ü", r#","cookies":[{"name":"a"}]"#),
             entry("2024-05-28T10:00:01Z", "GET", "data:text/plain,x", ""),
             entry("", "GET", "http://h/", ""),
+            entry("2024-05-28T10:00:02Z", "PURGE", "http://h/", ""),
+            cached("http://cdn/x.js", "disk"),
+            cached("http://cdn/y.js", "memory"),
         ];
         let text =
             format!("{{ \"log\" :\n{{\"version\":\"1.2\",\"entries\":[{}]}}}}", entries.join(","));
@@ -106,7 +117,8 @@ mod tests {
             log.entries.iter().map(|it| (it.at_ns - noon, it.method, &*it.path)).collect();
         let wanted = [(0, Some("GET"), "/%C3%BC"), (250_000_000, Some("POST"), "/b?c=d")];
         assert_eq!(result, wanted);
-        assert_eq!((log.left_out, log.with_secrets), (2, 1));
+        assert_eq!((log.left_out, log.without_time, log.with_secrets), (1, 1, 1));
+        assert_eq!((log.cached, log.other_methods, log.hosts, log.ends), (2, 1, 1, 0));
         let cut = super::super::access(&text[..text.len() - 3]).unwrap().unwrap_err();
         assert!(cut.what.contains("no HAR"), "{cut}");
     }

@@ -3,34 +3,22 @@
 use serde_json::{Map, Value};
 use sojourn_base::Fault;
 
-use super::{Access, Entry, date, har, is_near, method, time, url, wrong};
+use super::collected::Collected;
+use super::{Access, har, times, wrong};
 
-/// What servers call the time of a request, its method and what it asks for; the first that is there.
-pub(super) const TIMES: [&str; 14] = [
-    "ts",
-    "time",
-    "timestamp",
-    "timestamp_s",
-    "@timestamp",
-    "msec",
-    "time_iso8601",
-    "time_local",
-    "start_time",
-    "startutc",
-    "starttime",
-    "start",
-    "date",
-    "datetime",
-];
+/// What servers call the method of a request and what it asks for; the first that is there.
 pub(super) const METHODS: [&str; 4] = ["method", "request_method", "requestmethod", "verb"];
 pub(super) const PATHS: [&str; 7] =
     ["path", "uri", "request_uri", "url", "requestpath", "request_path", "target"];
 const REQUEST: &str = "request"; // its line, or an object with the rest
+/// What they call its host. Caddy's `host` is in that object; elsewhere it may be the host that wrote the log.
+const HOSTS: [&str; 3] = ["http_host", "requesthost", "authority"];
+const HOST: &str = "host";
 
 type Object = Map<String, Value>;
 
 pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {
-    let mut log = Access { has_times: true, ..Access::default() };
+    let mut log = Collected::default();
     for (line, number) in super::lines(text) {
         let object: Object = serde_json::from_str(line).map_err(|error| {
             let what = format!("this line is no JSON object: {error}");
@@ -40,20 +28,13 @@ pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {
                 "the file may be cut short; leave out such lines, as with `grep '^{'`",
             )
         })?;
-        match entry(&object) {
-            Some((entry, has_time)) => {
-                log.has_times &= has_time;
-                log.with_secrets += usize::from(has_secrets(&object));
-                log.entries.push(entry);
-            }
-            None => log.left_out += 1,
-        }
+        add(&mut log, &object);
     }
-    Ok(log)
+    Ok(log.finish())
 }
 
-/// The request of a line, and whether the line says when it came.
-fn entry(line: &Object) -> Option<(Entry<'static>, bool)> {
+/// Takes in the request of a line.
+fn add(log: &mut Collected<'static>, line: &Object) {
     let within = field(line, &[REQUEST]);
     let inner = within.and_then(Value::as_object);
     let get = |names: &[&str]| field(line, names).or_else(|| field(inner?, names));
@@ -63,15 +44,21 @@ fn entry(line: &Object) -> Option<(Entry<'static>, bool)> {
         name = words.next();
         target = words.next();
     }
-    let path = url::encoded(url::path(&target?)?).into_owned().into();
-    let at_ns = text(get(&TIMES)).and_then(|text| at(&text));
-    let method = name.and_then(|name| method(&name));
-    Some((Entry { at_ns: at_ns.unwrap_or_default(), method, path }, at_ns.is_some()))
-}
-
-/// A time as any of the servers writes it, ns.
-pub(super) fn at(text: &str) -> Option<i64> {
-    time(text).or_else(|| date::of_log(text).filter(|ns| is_near(*ns)))
+    let Some(target) = target else {
+        log.leave_out();
+        return;
+    };
+    let stamp = times::stamp(|name| text(get(&[name])));
+    if !log.add(stamp, name.unwrap_or_default().trim(), target.into()) {
+        return;
+    }
+    if has_secrets(line) {
+        log.mark_secrets();
+    }
+    let host = get(&HOSTS).or_else(|| field(inner?, &[HOST]));
+    if let Some(host) = text(host) {
+        log.add_host(&host);
+    }
 }
 
 fn field<'a>(object: &'a Object, names: &[&str]) -> Option<&'a Value> {
@@ -101,7 +88,7 @@ fn has_secrets(line: &Object) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::Entry;
 
     #[test]
     fn each_server_has_its_own_names_for_the_same() {
@@ -130,5 +117,45 @@ mod tests {
         assert_eq!(torn.at, "line 2");
         let deep = format!("{{\"path\":{}", "[".repeat(100_000));
         assert_eq!(super::super::access(&deep).unwrap().unwrap_err().at, "line 1");
+    }
+
+    #[test]
+    fn one_line_without_a_time_leaves_the_others_at_theirs() {
+        let text = r#"{"ts":7.5,"method":"GET","path":"/a"}
+{"ts":"soon","method":"GET","path":"/b","cookie":"x"}
+{"method":"GET","path":"/c"}
+{"ts":6,"method":"GET","path":"/d"}"#;
+        let log = super::super::access(text).unwrap().unwrap();
+        let result: Vec<_> = log.entries.iter().map(|it| (it.at_ns, &*it.path)).collect();
+        assert_eq!(result, [(6_000_000_000, "/d"), (7_500_000_000, "/a")]);
+        assert_eq!((log.has_times, log.without_time, log.with_secrets), (true, 2, 0));
+    }
+
+    #[test]
+    fn times_are_of_the_begin_where_a_line_says_enough() {
+        let at = 1_716_890_400_250_000_000;
+        for (line, ends) in [
+            (r#"{"StartUTC":"2024-05-28T10:00:00.25Z","time":1716890409,"path":"/"}"#, 0),
+            (r#"{"msec":1716890400.75,"time_iso8601":"x","request_time":"0.500","path":"/"}"#, 0),
+            (r#"{"ts":1716890400.75,"duration":0.5,"request":{"uri":"/"}}"#, 0),
+            (r#"{"time":"2024-05-28T10:00:00Z","msec":"1716890400.25","path":"/"}"#, 1),
+        ] {
+            let log = super::super::access(line).unwrap().unwrap();
+            assert_eq!((log.entries[0].at_ns, log.ends), (at, ends), "{line}");
+        }
+    }
+
+    #[test]
+    fn other_methods_are_left_out_and_hosts_counted() {
+        let text = r#"{"request":"PROPFIND /a HTTP/1.1","http_host":"z"}
+{"method":"PURGE","url":"http://y/b"}
+{"method":"","url":"http://h/c","host":"machine"}
+{"method":"GET","url":"file:///d"}
+{"request":{"method":"GET","uri":"/e","host":"i"}}
+{"RequestMethod":"GET","RequestPath":"/f","RequestHost":"H"}"#;
+        let log = super::super::access(text).unwrap().unwrap();
+        let result: Vec<_> = log.entries.iter().map(|it| (it.method, &*it.path)).collect();
+        assert_eq!(result, [(None, "/c"), (Some("GET"), "/e"), (Some("GET"), "/f")]);
+        assert_eq!((log.other_methods, log.left_out, log.hosts), (2, 1, 2));
     }
 }

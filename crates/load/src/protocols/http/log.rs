@@ -33,7 +33,7 @@ pub(super) struct Log {
     pub(super) lines: Vec<u32>,
     /// Values in them that were replaced by numbers.
     pub(super) numbered: usize,
-    /// What else was left out of it.
+    /// What else was left out of it, its times among that.
     left_out: Option<String>,
 }
 
@@ -75,11 +75,8 @@ impl Log {
         let name = job.paths_file.as_str();
         let form = format!("{name}\n{:?}\n{}", taken.method, taken.are_numbers);
         LOGS.get(&form, || {
-            let text = std::fs::read_to_string(name).map_err(|error| {
-                let what = format!("cannot read {name}: {error}");
-                Fault::usage(what, "paths_file", "name a text file that this user may read")
-            })?;
-            Self::of(&text, taken).map_err(|fault| fault.within(&format!("paths_file, {name}")))
+            let log = replay::text(name).and_then(|text| Self::of(&text, taken));
+            log.map_err(|fault| fault.within(&format!("paths_file, {name}")))
         })
     }
 
@@ -102,7 +99,9 @@ impl Log {
             if let Some(method) = taken.method {
                 access.keep_method(method);
             }
-            log.left_out = access.note();
+            let notes = [access.no_times_note(), access.note()];
+            let notes: Vec<String> = notes.into_iter().flatten().collect();
+            log.left_out = (!notes.is_empty()).then(|| notes.join("; "));
             access.entries.into_iter().for_each(|entry| add(&mut log, entry.path));
             log.numbered = numbers.replaced;
             return log.filled();
@@ -137,7 +136,7 @@ impl Log {
 
 /// What a reader of the result must know of the paths of a job's log; a trace of it says the rest itself.
 pub(crate) fn note(job: &Job) -> Option<String> {
-    if job.log_form.is_empty() || job.paths_file.is_empty() {
+    if job.paths_file.is_empty() {
         return None;
     }
     let log = Log::of_job(job).ok()?;
@@ -207,7 +206,10 @@ mod tests {
         assert!(of(Some("PUT"), true).unwrap_err().fix.contains("--method"));
         let cookies = "GET http://h/a?b=c\nCookie: d\n";
         let log = Log::of(cookies, Taken { method: None, are_numbers: true }).unwrap();
-        assert!(log.left_out.unwrap().contains("1 requests of the log have cookies"));
+        let left_out = log.left_out.unwrap();
+        assert!(left_out.starts_with("no request of the log has a time, so "), "{left_out}");
+        assert!(left_out.contains("; 1 requests of the log have cookies"), "{left_out}");
+        assert_eq!(Log::of("1.0 /a\n", ALL).unwrap().left_out, None, "no log of requests");
         let job = |form: &str| Job { log_form: form.into(), ..Job::default() };
         let two = job("numbers,method");
         let both = Taken::of(&two).unwrap();
