@@ -185,6 +185,7 @@ impl Drive {
                         reopener.closed(connection, now_ns, true);
                     }
                 }
+                Event::Torn(connection) => reopener.torn(connections, connection),
                 Event::Closed(connection) => {
                     reopener.judge(connections, connection, &[], now_ns);
                     if repeats {
@@ -265,10 +266,11 @@ impl Drive {
             out_of_ports: reopener.out_of_ports(),
             sent_again: again.sent,
             overlong: reopener.overlong(),
+            unrelieved: reopener.unrelieved(),
             timed_out: overdue.timed_out,
             used_up_ns,
             broke: reopener.broke(),
-            tls: transport.tls().map(|seen| seen.explain(reopener.cuts_open_ended())),
+            tls: transport.tls().map(|seen| seen.explain(reopener.has_torn())),
             heard: reopener.into_heard(),
             ..ThreadMeasurement::default()
         };

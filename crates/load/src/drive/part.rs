@@ -8,7 +8,7 @@ use sojourn_base::{Fault, cpus};
 use sojourn_workload::plan::Plan;
 
 use crate::drive::long::{Border, Geometry, Lanes};
-use crate::drive::ready::on_sockets;
+use crate::drive::ready::{files_needed, on_sockets};
 use crate::drive::turns::Turns;
 use crate::drive::{self, Drive, Live, Setup, Times};
 use crate::job::address::Address;
@@ -16,11 +16,9 @@ use crate::job::shards::Shards;
 use crate::plan::marks::{self, Marks, ThreadMeasurement};
 use crate::plan::resolve::{Resolved, Wait};
 use crate::protocols::Protocol;
-use crate::transports::{Ends, greeted, may_be_open, sockets, tls};
+use crate::transports::sockets::files;
+use crate::transports::{Ends, Transport, greeted, sockets, tls};
 use crate::watch::cpu;
-
-/// Files that this process has open beside its connections, at most.
-const FILES_BESIDE: u64 = 100;
 
 /// Where all threads wait for the time at which the warm-up starts.
 pub(super) struct Together {
@@ -131,8 +129,19 @@ fn take_place(nth: usize, resolved: &Resolved) -> Result<Option<Turns>, Fault> {
 
 /// Whether each connection has a spare: replies interleave, and as many files may be open.
 fn has_spares(resolved: &Resolved, protocol: &dyn Protocol) -> bool {
-    let connections = u64::from(resolved.job.connections) + 1; // the probe has one
-    protocol.interleaves() && may_be_open(2 * connections + FILES_BESIDE)
+    protocol.interleaves() && files::allowed() >= files_needed(resolved, protocol)
+}
+
+/// The transport over `ends`, behind all handshakes and greetings.
+fn open(
+    ends: Ends,
+    resolved: &Resolved,
+    protocol: &dyn Protocol,
+) -> Result<Box<dyn Transport>, Fault> {
+    let Some(secure) = &resolved.secure else { return (resolved.transport.open)(ends) };
+    let (count, place) = (ends.connections, resolved.target.place());
+    let secured = tls::open(resolved.transport, ends, secure, &place)?;
+    greeted::open(secured, count, protocol.hello(), &place)
 }
 
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
@@ -158,14 +167,8 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         says_more: protocol.interleaves(),
         greeting: on_sockets(resolved, protocol.as_ref()),
     };
-    let mut transport = match &resolved.secure {
-        Some(secure) => {
-            let place = resolved.target.place();
-            let secured = tls::open(resolved.transport, ends, secure, &place)?;
-            greeted::open(secured, count, protocol.hello(), &place)?
-        }
-        None => (resolved.transport.open)(ends)?,
-    };
+    let mut transport = open(ends, resolved, protocol.as_ref())
+        .map_err(|fault| files::numbered(fault, files_needed(resolved, protocol.as_ref())))?;
     let mut decoders = Vec::new();
     if protocol.interleaves() {
         decoders = (0..count).map(|_| protocol.decoder()).collect();

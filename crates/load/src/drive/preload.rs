@@ -14,6 +14,7 @@ use std::time::Duration;
 use sojourn_base::Fault;
 use sojourn_workload::plan::Op;
 
+use crate::drive::ready::files_needed;
 use crate::job::address::Address;
 use crate::job::shards::Shards;
 use crate::job::target::{Carrier, Target};
@@ -23,7 +24,7 @@ use crate::protocols::complaints;
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::transports::hello::Greeting;
-use crate::transports::sockets;
+use crate::transports::sockets::{self, files};
 
 use stream::{Stream, secured, unready};
 
@@ -143,7 +144,9 @@ impl<'a> Pipe<'a> {
         let is_plain = resolved.secure.is_none();
         let hello = if is_plain { protocol.hello() } else { Greeting::default() };
         let mut servers = [addresses];
-        let socket = sockets::connect(&mut servers, false, &resolved.sources, 1, &hello)?.remove(0);
+        let socket = sockets::connect(&mut servers, false, &resolved.sources, 1, &hello)
+            .map_err(|fault| files::numbered(fault, files_needed(resolved, protocol)))?
+            .remove(0);
         socket
             .set_nonblocking(false)
             .and_then(|()| socket.set_read_timeout(Some(BATCH_WITHIN)))

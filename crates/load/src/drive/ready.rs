@@ -17,7 +17,7 @@ use crate::plan::resolve::Resolved;
 use crate::plan::schedule;
 use crate::protocols::{self, Protocol};
 use crate::transports::hello::Greeting;
-use crate::transports::sockets;
+use crate::transports::sockets::{self, files};
 
 /// A run that is ready: everything drawn, allocated and connected.
 pub struct Ready {
@@ -71,8 +71,7 @@ pub fn prepare(
         .map(|(plan, thread)| {
             let probes = u32::from(thread == 0 && probe.is_some());
             let count = resolved.connections_of(thread) + probes;
-            let hello = on_sockets(resolved, protocol.as_ref());
-            Ok((plan, connect(resolved, &mut servers, count, &hello)?))
+            Ok((plan, connect(resolved, &mut servers, count, protocol.as_ref())?))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
@@ -89,10 +88,36 @@ fn connect(
     resolved: &Resolved,
     servers: &mut [Vec<Address>],
     count: u32,
-    greeting: &Greeting,
+    protocol: &dyn Protocol,
 ) -> Result<Vec<Socket>, Fault> {
     if servers.is_empty() {
         return Ok(Vec::new());
     }
-    sockets::connect(servers, resolved.target.is_datagram(), &resolved.sources, count, greeting)
+    let (datagrams, hello) = (resolved.target.is_datagram(), on_sockets(resolved, protocol));
+    let sockets = sockets::connect(servers, datagrams, &resolved.sources, count, &hello);
+    sockets.map_err(|fault| files::numbered(fault, files_needed(resolved, protocol)))
+}
+
+/// Files that the whole run has open, the spares of its connections included.
+pub(super) fn files_needed(resolved: &Resolved, protocol: &dyn Protocol) -> u64 {
+    files::needed(resolved.job.connections, protocol.interleaves())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Job;
+    use crate::plan::resolve::resolve;
+
+    #[test]
+    fn connections_of_all_threads_need_files_and_those_of_http2_have_spares() {
+        let needed = |target: &str| {
+            let target = target.into();
+            let job = Job { target, threads: 4, connections: 400, ..Job::default() };
+            let resolved = resolve(job).unwrap();
+            files_needed(&resolved, check(&resolved).unwrap().as_ref())
+        };
+        assert_eq!(needed("http://127.0.0.1:1/"), files::needed(400, false));
+        assert_eq!(needed("h2c://127.0.0.1:1/"), files::needed(400, true));
+    }
 }

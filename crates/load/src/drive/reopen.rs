@@ -5,6 +5,7 @@
 //! twice as long, so that a slow server is not asked for one handshake after another in vain.
 
 mod attempts;
+mod counts;
 mod refused;
 mod spare;
 
@@ -42,10 +43,12 @@ pub(super) struct Reopener {
     replaced: u64,
     out_of_ports: u64,
     overlong: u64,
+    /// How often the server let one take no more requests that has no spare.
+    unrelieved: u64,
     heard: Vec<u8>,
     refusal: Vec<u8>,
-    /// A reply was cut off that has no end but that of its connection.
-    cuts_open_ended: bool,
+    /// TCP alone has cut off a reply that has no end but that of its stream.
+    has_torn: bool,
 }
 
 impl Reopener {
@@ -64,9 +67,10 @@ impl Reopener {
             replaced: 0,
             out_of_ports: 0,
             overlong: 0,
+            unrelieved: 0,
             heard: Vec::with_capacity(HEARD_BYTES),
             refusal: Vec::with_capacity(REFUSAL_BYTES),
-            cuts_open_ended: false,
+            has_torn: false,
         }
     }
 
@@ -92,30 +96,6 @@ impl Reopener {
     /// How many there are, spares included.
     pub(super) fn connections(&self) -> u32 {
         self.each.len() as u32
-    }
-
-    pub(super) fn reconnects(&self) -> u64 {
-        self.reconnects
-    }
-
-    /// How often a connection ended unannounced, or on what was not asked for.
-    pub(super) fn broke(&self) -> u64 {
-        self.broke
-    }
-
-    /// How many were replaced because a request on them was not answered in time.
-    pub(super) fn replaced(&self) -> u64 {
-        self.replaced
-    }
-
-    /// How often none could be opened for want of a local port.
-    pub(super) fn out_of_ports(&self) -> u64 {
-        self.out_of_ports
-    }
-
-    /// How often more came than a reply has.
-    pub(super) fn overlong(&self) -> u64 {
-        self.overlong
     }
 
     /// The first bytes that any server sent: they show its protocol if it is not ours.

@@ -60,7 +60,7 @@ pub fn open(
                     wrong.get_or_insert_with(|| other_protocol(target, bytes));
                 }
             }
-            Event::Ended(_) => {}
+            Event::Ended(_) | Event::Torn(_) => {}
             Event::Closed(_) => {
                 wrong.get_or_insert_with(|| unwilling(target, "it closed the connection"));
             }

@@ -59,7 +59,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
         return Err(Fault::failed(
             format!("cannot make an epoll set: {error}"),
             "transport",
-            "raise the limit on open files (ulimit -n)",
+            super::sockets::files::RAISE,
         ));
     }
     // SAFETY: the descriptor was just made and is owned here alone.

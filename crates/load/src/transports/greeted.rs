@@ -83,7 +83,7 @@ impl Transport for Greeted {
     fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
         let Self { inner, each, answers, why, .. } = self;
         inner.poll(patience, &mut |event| {
-            let (Event::Bytes(at, _) | Event::Ended(at) | Event::Closed(at)) = event;
+            let at = event.connection();
             let state = &mut each[at as usize];
             if matches!(state, State::Open) {
                 if matches!(event, Event::Closed(_)) {

@@ -33,8 +33,20 @@ pub enum Event<'a> {
     Bytes(u32, &'a [u8]),
     /// The server ended its side in order: no more bytes come, [`Event::Closed`] does.
     Ended(u32),
+    /// TCP alone ended a stream that has an end of its own: a reply without a length may be cut off.
+    /// [`Event::Closed`] follows.
+    Torn(u32),
     /// The connection was closed or reset; what was in flight on it is lost.
     Closed(u32),
+}
+
+impl Event<'_> {
+    /// The connection that it is of.
+    pub fn connection(&self) -> u32 {
+        match self {
+            Self::Bytes(at, _) | Self::Ended(at) | Self::Torn(at) | Self::Closed(at) => *at,
+        }
+    }
 }
 
 /// How far an attempt to open a connection again has come.
@@ -195,14 +207,6 @@ pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fau
             Err(kind::unknown(name, iter::once("auto").chain(names), "transport", "transport"))
         }
     }
-}
-
-/// Whether so many files may be open in this process.
-pub fn may_be_open(files: u64) -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel fills `limit`, which outlives the call.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
-    !is_known || limit.rlim_cur >= files
 }
 
 #[cfg(test)]

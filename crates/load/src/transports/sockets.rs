@@ -1,5 +1,6 @@
 //! Sockets: opened with a deadline before the run, opened again without waiting during it.
 
+pub mod files;
 mod opening;
 mod round_trip;
 mod together;
@@ -273,9 +274,7 @@ fn refused(error: &io::Error, address: &Address, nth: u32, count: u32) -> Fault 
             )
         }
         io::ErrorKind::AddrNotAvailable => NO_PORT.into(),
-        _ if error.raw_os_error() == Some(libc::EMFILE) => {
-            format!("raise the limit on open files: ulimit -n {}", u64::from(count) + 100)
-        }
+        _ if error.raw_os_error() == Some(libc::EMFILE) => files::RAISE.into(),
         _ => "check address, port and firewall".into(),
     };
     let cause = match error.kind() {

@@ -87,7 +87,7 @@ impl Received {
                 Event::Bytes(connection, bytes) => {
                     self.bytes[connection as usize].extend_from_slice(bytes);
                 }
-                Event::Ended(connection) => self.ended.push(connection),
+                Event::Ended(connection) | Event::Torn(connection) => self.ended.push(connection),
                 Event::Closed(connection) => self.closed.push(connection),
             });
         }

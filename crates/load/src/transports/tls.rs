@@ -146,10 +146,10 @@ impl Transport for Secured {
                     }
                 }
             }
-            Event::Ended(connection) => {
-                let link = &each[connection as usize];
-                if link.state == State::Open && link.passed_bytes && secure.ends_bodies() {
-                    seen.is_torn = true; // its end is not passed on
+            Event::Ended(connection) | Event::Torn(connection) => {
+                let is_open = each[connection as usize].state == State::Open;
+                if is_open && secure.ends_bodies() {
+                    on(Event::Torn(connection));
                 }
             }
             Event::Closed(connection) => {

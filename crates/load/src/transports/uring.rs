@@ -71,7 +71,7 @@ impl Uring {
             Fault::failed(
                 format!("cannot set up io_uring for {count} connections: {error}"),
                 "transport",
-                "use --transport epoll, or raise ulimit -l and ulimit -n",
+                "use --transport epoll, or raise ulimit -l and ulimit -n", // a number comes behind it
             )
         };
         let entries = (count as u32 * 2).next_power_of_two().clamp(64, 4096);

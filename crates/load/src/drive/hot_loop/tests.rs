@@ -1,4 +1,5 @@
 mod leaving;
+mod torn;
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -22,7 +22,6 @@ impl Reopener {
         bytes: &[u8],
         now_ns: u64,
     ) {
-        self.cuts_open_ended |= connections.is_open_ended(connection);
         let Broken { opened_ns, has_served, is_resting, .. } = self.each[connection as usize];
         if is_resting || self.other_is_leaving(connection) {
             return; // its end was judged before, or a spare alone was refused
@@ -66,8 +65,17 @@ impl Reopener {
         std::mem::take(&mut self.refusal)
     }
 
-    /// Whether a reply was cut off that has no end but that of its connection.
-    pub(in crate::drive) fn cuts_open_ended(&self) -> bool {
-        self.cuts_open_ended
+    /// TCP alone ended `connection`: was a reply being read that has no end but that of the stream?
+    ///
+    /// Asked of this connection: another one may have been torn between two replies, and a reset may have
+    /// cut off a reply on a third.
+    #[cold]
+    pub(in crate::drive) fn torn(&mut self, connections: &Connections, connection: u32) {
+        self.has_torn |= connections.is_open_ended(connection);
+    }
+
+    /// Whether a reply was cut off so.
+    pub(in crate::drive) fn has_torn(&self) -> bool {
+        self.has_torn
     }
 }

@@ -19,13 +19,17 @@ impl Reopener {
         self.to_drop.reserve(self.each.len());
     }
 
-    /// The server answers what is in flight on `connection`, and takes no more: the other one is to serve.
+    /// The server answers what is in flight on `connection`, and takes no more: the other one is to serve. Where
+    /// there is none, requests wait, and that is counted.
     #[cold]
     pub(super) fn relieve(&mut self, connection: u32, now_ns: u64) {
-        let Some(other) = self.other(connection) else { return };
-        let was_leaving = std::mem::replace(&mut self.each[connection as usize].is_leaving, true);
-        if !was_leaving && self.each[other as usize].is_resting {
-            self.goes_down(other, now_ns);
+        if std::mem::replace(&mut self.each[connection as usize].is_leaving, true) {
+            return;
+        }
+        match self.other(connection) {
+            None => self.unrelieved += 1,
+            Some(other) if self.each[other as usize].is_resting => self.goes_down(other, now_ns),
+            Some(_) => {}
         }
     }
 

@@ -36,7 +36,7 @@ use super::{CHECKS, Check, Evidence, bound, connections, content, lag, lost, pro
 use crate::job::Job;
 use crate::judge::result::{Checks, Outages, Verdict};
 use crate::protocols::http;
-use crate::transports::sockets::NO_PORT;
+use crate::transports::sockets::{NO_PORT, files};
 
 /// A server that is idle for more than this at its peak was waiting for requests.
 const CLIENT_BOUND_IDLE: f64 = 0.1;
@@ -161,6 +161,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     notes.extend(content::notes(evidence));
     notes.extend(broken(evidence));
     notes.extend(newest_first(evidence));
+    notes.extend(unrelieved(evidence));
     notes.extend(timed_out(evidence));
     notes.extend(out_of_ports(evidence));
     if let Some(idle) = evidence.checks.server_idle_share
@@ -211,6 +212,19 @@ fn newest_first(evidence: &Evidence) -> Option<String> {
              may not be sent again, took the connection used last and not each in turn, as pools of clients \
              do; a longer keep-alive time-out at the server keeps all in use",
             show_ns(since_ns as f64)
+        )
+    })
+}
+
+/// Connections that drained while no other one was open in their stead.
+fn unrelieved(evidence: &Evidence) -> Option<String> {
+    let (times, allowed) = evidence.talk.unrelieved;
+    let needed = files::needed(evidence.job.connections, true);
+    (times > 0).then(|| {
+        format!(
+            "{times} times (warm-up included) the server sent GOAWAY and requests waited until the \
+             connection had drained and was open again, because {allowed} files may be open: with {needed} \
+             (ulimit -n {needed}) another one is opened at once, as other clients do"
         )
     })
 }

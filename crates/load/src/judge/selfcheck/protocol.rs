@@ -45,6 +45,8 @@ pub struct Talk {
     pub tls_wrong: String,
     /// Since when a thread took the connection used last, ns after the start; `None`: none did.
     pub newest_first_ns: Option<u64>,
+    /// How often `GOAWAY` came on a connection without a spare, and how many files may be open.
+    pub unrelieved: (u64, u64),
 }
 
 impl Talk {
@@ -52,6 +54,8 @@ impl Talk {
         let heard = run.threads.iter().map(|thread| &thread.heard).find(|heard| !heard.is_empty());
         let tls = run.threads.iter().filter_map(|thread| thread.tls.as_ref());
         let tls_wrong = tls.map(|seen| &seen.wrong).find(|wrong| !wrong.is_empty());
+        let each = run.threads.iter().map(|thread| thread.unrelieved);
+        let unrelieved = each.reduce(|all, one| (all.0 + one.0, one.1)).unwrap_or_default();
         let counts = run.long.as_ref().map_or_else(|| counts(run), |result| result.counts);
         Self {
             sent: counts.sent,
@@ -60,6 +64,7 @@ impl Talk {
             heard: heard.cloned().unwrap_or_default(),
             tls_wrong: tls_wrong.cloned().unwrap_or_default(),
             newest_first_ns: run.threads.iter().filter_map(|it| it.newest_first_ns).min(),
+            unrelieved,
         }
     }
 }

@@ -10,6 +10,19 @@ fn a_machine_without_a_local_port_says_so_and_what_helps() {
     assert!(fault.fix.contains("--source"), "{fault}");
 }
 
+/// The limit is of the process: how many files all of its threads need, `refused` cannot know.
+#[test]
+fn where_no_more_files_may_be_open_the_number_for_the_whole_run_is_advised() {
+    let error = io::Error::from_raw_os_error(libc::EMFILE);
+    let http = Address::Ip("127.0.0.1:80".parse().unwrap());
+    for (has_spares, limit) in [(false, "ulimit -n 501"), (true, "ulimit -n 902")] {
+        let fault = refused(&error, &http, 60, 100);
+        let fault = files::numbered(fault, files::needed(400, has_spares));
+        assert!(fault.what.contains("connection 61 of 100"), "{fault}");
+        assert!(fault.fix.ends_with(limit), "{fault}");
+    }
+}
+
 #[test]
 fn a_connection_that_times_out_may_be_one_too_many_or_to_a_server_far_away() {
     let http = Address::Ip("127.0.0.1:80".parse().unwrap());

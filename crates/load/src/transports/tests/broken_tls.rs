@@ -1,6 +1,7 @@
-//! Connections under TLS: one that broke, and was dropped and opened again before a poll could report it; and a
-//! spare.
+//! Connections under TLS: one that broke, and was dropped and opened again before a poll could report it; a
+//! spare; and two of which TCP alone ends one.
 
+use std::net::Shutdown;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -73,5 +74,40 @@ fn a_spare_under_tls_shakes_hands_when_it_is_opened_and_serves_beside_its_connec
         let mut result = Received::of(2);
         result.until(transport, |result| result.bytes == [b"old".to_vec(), b"new".to_vec()]);
         assert!(result.closed.is_empty(), "{}", entry.kind.name);
+    }
+}
+
+/// Ends its side behind a byte: at `t` by TCP's end alone, else with `close_notify`.
+fn end(stream: TcpStream) {
+    let session = ServerConnection::new(SERVER.clone()).unwrap();
+    let mut stream = StreamOwned::new(session, stream);
+    let mut byte = [0];
+    if stream.read_exact(&mut byte).is_ok() && &byte != b"t" {
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+    }
+    let _ = stream.sock.shutdown(Shutdown::Write);
+    let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
+}
+
+#[test]
+fn of_two_connections_that_end_the_one_without_close_notify_is_torn() {
+    let address = server(end);
+    for entry in usable() {
+        let mut transport = tls::open(entry, ends(address, 2, 64), &CLIENT, "h").unwrap();
+        transport.send(0, b"t");
+        transport.send(1, b"n");
+        let (mut torn, mut ended, mut closed) = (Vec::new(), Vec::new(), 0);
+        let deadline = Instant::now() + DEADLINE;
+        while closed < 2 {
+            assert!(Instant::now() < deadline, "{}: {torn:?}, {ended:?}", entry.kind.name);
+            transport.poll(Patience::for_first(1_000_000), &mut |event| match event {
+                Event::Bytes(..) => {}
+                Event::Torn(connection) => torn.push(connection),
+                Event::Ended(connection) => ended.push(connection),
+                Event::Closed(_) => closed += 1,
+            });
+        }
+        assert_eq!((torn, ended), (vec![0], vec![1]), "{}", entry.kind.name);
     }
 }

@@ -69,7 +69,6 @@ impl Secured {
             return;
         }
         if !bytes.is_empty() {
-            link.passed_bytes = true;
             on(Event::Bytes(connection, &bytes));
         }
         if self.each[connection as usize].end(&mut self.seen) {

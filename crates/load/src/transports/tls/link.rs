@@ -29,8 +29,6 @@ pub(super) struct Link {
     pub(super) early: Vec<u8>,
     /// Something came after its handshake that was no refusal.
     pub(super) was_heard: bool,
-    /// Something of the stream was passed on.
-    pub(super) passed_bytes: bool,
     /// The server has announced that no more comes (`close_notify`).
     pub(super) has_ended: bool,
     unready: Unready,
@@ -43,7 +41,6 @@ impl Link {
             state: State::Closed,
             early: Vec::new(),
             was_heard: false,
-            passed_bytes: false,
             has_ended: false,
             unready: Unready::default(),
         }
@@ -52,7 +49,7 @@ impl Link {
     /// Its handshake begins.
     pub(super) fn begin(&mut self) {
         self.state = State::Shaking(Instant::now());
-        (self.was_heard, self.passed_bytes, self.has_ended) = (false, false, false);
+        (self.was_heard, self.has_ended) = (false, false);
         self.early.clear();
         self.unready = Unready::default();
     }
@@ -80,7 +77,6 @@ impl Link {
             }
             while let Ok(read @ 1..) = session.reader().read(plain) {
                 if self.state == State::Open {
-                    self.passed_bytes = true;
                     tell(&plain[..read]);
                 } else if self.early.len() + read > EARLY_MAX {
                     let why = "it sent more than 1 MiB before it was asked";

@@ -25,8 +25,6 @@ pub struct Seen {
     pub alpn: String,
     /// Why the first connection that went wrong during the run did, and what helps; empty: none did.
     pub wrong: String,
-    /// TCP alone ended a stream, which may have been cut off.
-    pub is_torn: bool,
 }
 
 impl Seen {
@@ -54,9 +52,9 @@ impl Seen {
         }
     }
 
-    /// Adds why replies of unknown length were cut off, if any were.
-    pub(crate) fn explain(mut self, are_cut: bool) -> Self {
-        if are_cut && self.is_torn {
+    /// Adds why a reply of unknown length was cut off, if TCP's end alone did that (`is_torn`).
+    pub(crate) fn explain(mut self, is_torn: bool) -> Self {
+        if is_torn {
             self.wrong(|| faults::UNANNOUNCED.into());
         }
         self

@@ -78,12 +78,16 @@ struct Play {
 
 impl Play {
     fn new(method: &str) -> Self {
+        Self::with(method, true)
+    }
+
+    fn with(method: &str, has_spares: bool) -> Self {
         let (coming, attempt) = (Vec::new(), Reopen::Open);
         let (asked, tried, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let wire = Rc::new(RefCell::new(Wire { coming, asked, tried, dropped, attempt }));
         let transport = Box::new(Played(Rc::clone(&wire)));
         let job = Job { target: "h2c://h/".into(), method: method.into(), ..Job::default() };
-        let setup = Setup { connections: 1, has_spares: true, ..setup(&job, transport, 8) };
+        let setup = Setup { connections: 1, has_spares, ..setup(&job, transport, 8) };
         let mut this = Self { drive: Drive::new(setup), wire };
         this.settings(0);
         this
@@ -242,4 +246,24 @@ fn a_server_that_goes_away_and_ends_the_connection_is_asked_on_the_spare_alone()
     assert_eq!(play.outcomes(1), [Outcome::Closed]);
     play.settings(1);
     assert_eq!(play.ask(), Some(1));
+}
+
+#[test]
+fn without_a_spare_requests_wait_and_each_connection_that_drains_is_counted_once() {
+    let mut play = Play::with("GET", false);
+    assert_eq!((play.ask(), play.ask()), (Some(0), Some(0)));
+    play.goaway(0, SOON);
+    play.goaway(0, 3);
+    play.reply(0, 1);
+    assert!(play.tried().is_empty() && play.ask().is_none(), "it still owes a reply");
+    play.reply(0, 3);
+    assert_eq!((play.dropped(), play.tried()), (vec![0], vec![0]));
+    play.settings(0);
+    assert_eq!(play.ask(), Some(0));
+    let (times, files) = play.drive.finish().unrelieved;
+    assert!(times == 1 && files > 0, "{times}, {files}");
+    let mut relieved = Play::new("GET");
+    assert_eq!(relieved.ask(), Some(0));
+    relieved.goaway(0, 1);
+    assert_eq!(relieved.drive.finish().unrelieved.0, 0, "its spare serves");
 }

@@ -106,6 +106,9 @@ fn notes_are_what_happened_and_nothing_else() {
     assert!(broke.ends_with("3 replies were garbled and 4 requests lost with them"), "{broke}");
     let newest = only(&|it| it.talk.newest_first_ns = Some(1_500_000_000));
     assert!(newest.starts_with("the server ends idle connections: from 1.50 s after"), "{newest}");
+    let drained = only(&|it| (it.talk.unrelieved, it.job.connections) = ((3, 1024), 500));
+    assert!(drained.starts_with("3 times (warm-up included) the server sent GOAWAY"), "{drained}");
+    assert!(drained.contains("because 1024 files may be open: with 1102 (ulimit -n 1102)"));
     let abandoned = |replaced| {
         only(&|it| {
             (it.checks.timed_out, it.checks.replaced_connections) = (5, replaced);
