@@ -6,6 +6,11 @@ something of the server where connections were busy meanwhile. If it goes back t
 all that was due has been sent: the k-th due request is the k-th that came. If it does not,
 requests were left out, and how long their users would have waited is not known.
 
+A pause of the tool itself may lie within such a time, and the server owes nothing for it. What was
+due in it is sent later by one tool, and never by another. So pauses are left out of what is owed
+where the rest accounts for what came. If more came, the tool makes up for its pauses. Then the
+whole time counts, or this surplus would hide what the server held back.
+
 A lag counts beyond the shortest gap that is no chance (`least_ns`), how uneven arrivals usually
 are, and five standard deviations of a sum of that many steps. A paced load has next to no deviation
 of that kind. That of a Poisson process grows with the root of the number of arrivals.
@@ -43,6 +48,7 @@ class _Course:
         at_ns: when it came.
         lag_ns: by how much it came later than by a schedule that began with the first one.
         busy_ns: time since the arrival before in which connections were busy.
+        paused_ns: how much of it was a pause of the tool, which `at_ns` leaves out.
         gap_ns: shorter gaps are chance.
         least_ns: shorter lags are chance or unevenness.
         variance: of the step from one arrival to the next, as far as steps add up, ns².
@@ -54,6 +60,7 @@ class _Course:
     at_ns: Times
     lag_ns: Floats
     busy_ns: Times
+    paused_ns: Times
     gap_ns: float
     least_ns: float
     variance: float
@@ -109,7 +116,9 @@ def _is_pause(seen: Gaps, step: Times, busy_ns: Times) -> NDArray[np.bool_]:
 def _course(requests: Requests, seen: Gaps, rate_rps: float) -> _Course:
     step = np.diff(requests.start_ns, prepend=requests.start_ns[:1])
     spent = _busy_ns(requests)
-    step[_is_pause(seen, step, spent)] = 0
+    # While connections were busy at its begin, the tool could not send: that part is no pause.
+    paused = np.where(_is_pause(seen, step, spent), step - spent, 0)
+    step -= paused
     is_in = np.ones(requests.n, bool)
     for stop in seen.stops:
         is_in[late(stop)] = False
@@ -121,6 +130,7 @@ def _course(requests: Requests, seen: Gaps, rate_rps: float) -> _Course:
         at_ns=at,
         lag_ns=lag,
         busy_ns=np.minimum(spent, step)[index],
+        paused_ns=paused[index],
         gap_ns=seen.least_ns,
         least_ns=seen.least_ns + _unevenness_ns(lag),
         variance=_variance(lag, 1e9 / rate_rps),
@@ -216,13 +226,27 @@ def _caught(course: _Course, first: int, begin: int, end: int) -> int | None:
 def _described(requests: Requests, course: _Course, first: int, peak: int, end: int) -> Behind:
     last, late = int(course.index[first]), int(course.index[end])
     begin_ns, caught_ns = int(requests.start_ns[last]), int(requests.start_ns[late])
-    owed_ns = caught_ns - begin_ns - (late - last) * 1e9 / course.rate_rps
-    is_made_up = owed_ns <= course.bound_ns(late - last)
+    sent_ns, bound_ns = (late - last) * 1e9 / course.rate_rps, course.bound_ns(late - last)
+    pauses = _pauses(course, first, end)
+    due_ns = caught_ns - begin_ns - sum(length for _, length in pauses)
+    if due_ns - sent_ns < -bound_ns:  # more came than was due outside of pauses
+        due_ns = caught_ns - begin_ns
+    owed_ns = due_ns - sent_ns
+    is_made_up = owed_ns <= bound_ns
     return Behind(
         last=last,
         held=late - last,
         begin_ns=begin_ns,
         caught_ns=caught_ns,
         lag_ns=round(course.lag_ns[peak] - course.lag_ns[first]),
+        due_ns=due_ns,
         omitted=0 if is_made_up else max(1, math.floor(owed_ns * course.rate_rps / 1e9)),
+        pauses=pauses,
     )
+
+
+def _pauses(course: _Course, first: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Pauses of the tool between two arrivals: the request after each, and its length, ns."""
+    at = first + 1 + np.flatnonzero(course.paused_ns[first + 1 : end + 1])
+    lengths = course.paused_ns[at].tolist()
+    return tuple(zip(course.index[at].tolist(), lengths, strict=True))

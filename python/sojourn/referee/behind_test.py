@@ -91,6 +91,56 @@ def test_a_tool_that_is_late_by_itself_is_not_behind_for_the_server() -> None:
     assert not judge(open_loop(start, Server()), HEY).gaps.behind
 
 
+#: 100 requests are due in 100 ms, and half of them are served: the server makes 50 ms late.
+BRIEF = Server(service_ns=100_000, slow=((5 * S, 5_100 * MS, 2 * MS),))
+#: The tool itself then sends nothing for 200 ms, while it still owes those 50 requests.
+PAUSE = (5_100 * MS, 5_300 * MS)
+
+
+@pytest.mark.parametrize("is_dropped", [True, False], ids=["dropped", "sent later"])
+def test_a_pause_of_the_tool_in_a_slow_time_is_not_the_servers(
+    is_dropped: bool,  # noqa: FBT001
+) -> None:
+    """What was due in the pause is never sent, or sent in a burst after it.
+
+    Outside of it 100 requests are due while the server is slow. So many come in the first case, and
+    300 in the second: the server owes none, and no user waits for the pause.
+    """
+    users = paced(1000, 20)
+    due = np.where(users < PAUSE[0], users, users + 200 * MS) if is_dropped else users
+    seen = limited(due, BRIEF, 4, is_catching_up=True, pause=PAUSE)
+    of = judge(seen, WRK2)
+    assert of.verdict == "fair"
+    assert [one.omitted for one in of.gaps.behind] == [0]
+    assert of.gaps.behind[0].lag_ns == pytest.approx(50 * MS, rel=0.2)
+    assert sum(ns for _, ns in of.gaps.behind[0].pauses) == pytest.approx(200 * MS, rel=0.05)
+    truth = float(np.quantile(open_loop(users, BRIEF).total_ns, 0.999))
+    assert of.numbers[3].here == pytest.approx(truth, rel=0.1)
+
+
+def test_a_tool_that_leaves_out_owes_for_the_slow_time_and_not_for_its_pause() -> None:
+    """The server delays 150 requests in 300 ms, and 200 more are due in the tool's pause."""
+    server = Server(service_ns=100_000, slow=((5 * S, 5_500 * MS, 2 * MS),))
+    pause = (5_200 * MS, 5_400 * MS)
+    of = judge(limited(paced(1000, 20), server, 4, is_catching_up=False, pause=pause), HEY)
+    assert sum(one.omitted for one in of.gaps.behind) == pytest.approx(150, rel=0.1)
+    assert of.verdict == "unknown"
+
+
+def test_what_a_tool_sends_later_for_its_pause_does_not_pay_for_a_slow_server() -> None:
+    """The server delays 150 requests that are never sent; 200 of a pause are, in a burst."""
+    due, pause = paced(1000, 20), (5_300 * MS, 5_500 * MS)
+    server = Server(service_ns=100_000, slow=((5 * S, pause[0], 2 * MS),))
+    closed_loop = limited(due, server, 4, is_catching_up=False).start_ns
+    outside = closed_loop[(closed_loop < pause[0]) | (closed_loop >= pause[1])]
+    late = due[(due >= pause[0]) & (due < pause[1])]
+    asked = np.sort(np.concatenate((outside, late)))
+    seen = limited(asked, server, 4, is_catching_up=True, pause=pause)
+    of = judge(seen, WRK2)
+    assert sum(one.omitted for one in of.gaps.behind) == pytest.approx(150, rel=0.1)
+    assert of.verdict == "unknown"
+
+
 def test_quiet_runs_of_few_connections_are_not_behind() -> None:
     runs = 40
     wrong = 0

@@ -48,7 +48,13 @@ def stopped(omitted: int) -> Gaps:
 
 def behind(omitted: int) -> Gaps:
     span = Behind(
-        last=10, held=100, begin_ns=0, caught_ns=10**9, lag_ns=500_000_000, omitted=omitted
+        last=10,
+        held=100,
+        begin_ns=0,
+        caught_ns=10**9,
+        lag_ns=500_000_000,
+        due_ns=10**9,
+        omitted=omitted,
     )
     return replace(QUIET, behind=(span,))
 

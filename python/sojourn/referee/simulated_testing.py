@@ -47,9 +47,18 @@ def open_loop(due_ns: Times, server: Server) -> Requests:
 
 
 def limited(
-    due_ns: Times, server: Server, connections: int, *, is_catching_up: bool, turn_ns: int = 20_000
+    due_ns: Times,
+    server: Server,
+    connections: int,
+    *,
+    is_catching_up: bool,
+    turn_ns: int = 20_000,
+    pause: tuple[int, int] = (0, 0),
 ) -> Requests:
-    """A tool with few connections: a due request waits for a free one, or is left out."""
+    """A tool with few connections: a due request waits for a free one, or is left out.
+
+    From begin to end of its `pause`, ns, the tool sends nothing.
+    """
     idle = [(0, number) for number in range(connections)]
     starts, ends, numbers, free = [], [], [], 0
     for due in due_ns:
@@ -58,6 +67,7 @@ def limited(
             continue
         heapq.heappop(idle)
         start = max(int(due), at)
+        start = pause[1] if pause[0] <= start < pause[1] else start
         free = server.serve(max(start, free))
         heapq.heappush(idle, (free + turn_ns, number))
         starts.append(start)

@@ -74,7 +74,10 @@ class Behind:
         begin_ns: arrival of the last request in time.
         caught_ns: arrival of the last one that was late.
         lag_ns: by how much the latest of them was late.
+        due_ns: time in which they were due: until `caught_ns`, less the pauses if what was due in
+            those was never sent.
         omitted: requests that were due meanwhile and not sent; 0: all of them were sent later.
+        pauses: of the tool itself: index of the first request after each, and its length, ns.
     """
 
     last: int
@@ -82,7 +85,9 @@ class Behind:
     begin_ns: int
     caught_ns: int
     lag_ns: int
+    due_ns: int
     omitted: int
+    pauses: tuple[tuple[int, int], ...] = ()
 
 
 def late(one: Stop | Behind) -> slice:

@@ -2,9 +2,10 @@
 
 A user comes when the schedule says, not when a connection of the tool is free. Outside of stops a
 request was sent when it was due. Requests of the burst after a stop were due evenly from its begin
-on. So were those of a time in which the tool fell behind and sent later what it owed. Where a tool
-left requests out, users would have come all the same. Each of them gets the first reply after the
-silence, and then its turn behind those that came before.
+on. So were those of a time in which the tool fell behind and sent later what it owed. Pauses of the
+tool within such a time delay no user: without them, the server had done its work sooner. Where a
+tool left requests out, users would have come all the same. Each of them gets the first reply after
+the silence, and then its turn behind those that came before.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from sojourn.referee.behind import in_pauses
 from sojourn.referee.requests import Requests, Times
-from sojourn.referee.stops import Gaps, Stop, late
+from sojourn.referee.stops import Behind, Gaps, Stop, late
 
 Floats = NDArray[np.float64]
 WAITED_MIN = 4  # requests in a silence, from which the time per reply is taken
@@ -67,7 +68,7 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
             due[burst] = np.minimum(due[burst], grid[unsent:])
             parts.append(_omitted(requests, stop, grid[:unsent]))
     for one in seen.made_up:
-        due[late(one)] = np.linspace(one.begin_ns, one.caught_ns, one.held + 1)[1:]
+        due[late(one)] = _due_behind(one)
     wait = requests.end_ns - np.minimum(due, requests.start_ns)
     sent = (due, wait, wait, wait, np.ones(len(due), bool))
     columns = [np.concatenate(column) for column in zip(sent, *parts, strict=True)]
@@ -120,6 +121,18 @@ def _even(stop: Stop) -> Floats:
     """When the requests of a stop were due, ns after its begin."""
     step = (stop.caught_ns - stop.begin_ns) / stop.due
     return np.asarray(np.arange(1, stop.due + 1) * step, np.float64)
+
+
+def _due_behind(one: Behind) -> Floats:
+    """When users of a time behind were due, each later by the pauses of the tool before his turn.
+
+    So his wait is the one behind a tool that does not pause; shape (held,), ns.
+    """
+    paused = np.zeros(one.held)
+    for after, length_ns in one.pauses:
+        paused[after - one.last - 1] = length_ns
+    even = np.linspace(one.begin_ns, one.begin_ns + one.due_ns, one.held + 1)[1:]
+    return np.asarray(even + np.cumsum(paused), np.float64)
 
 
 def _omitted(
