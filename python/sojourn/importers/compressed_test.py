@@ -12,7 +12,7 @@ import pytest
 from sojourn import disk, importers
 from sojourn.disk import expanded
 from sojourn.errors import SpecFault
-from sojourn.importers.file import BLANKS
+from sojourn.importers.file import BLANKS, LINE_BYTES
 from sojourn.importers.testing import content, put
 
 Pack = Callable[[bytes], bytes]
@@ -73,7 +73,7 @@ def test_a_bomb_is_refused_before_it_is_expanded(pack: Pack, tmp_path: Path) -> 
     with pytest.raises(disk.PackedError, match="expand to more than"):
         read_all(path)
     with pytest.raises(SpecFault, match="longer than"):  # one line: its own bound is first
-        importers.read(put(tmp_path, pack(bytes(4 * 1024**2))), "vegeta-json")
+        importers.read(put(tmp_path, pack(bytes(LINE_BYTES + 1))), "vegeta-json")
     with pytest.raises(SpecFault, match=f"more than {BLANKS:,} empty lines"):
         importers.read(put(tmp_path, pack(b"\n" * (BLANKS + 2))), "vegeta-json")
 

@@ -23,6 +23,7 @@ from sojourn.text.numbers import percentile
 MEAN_WIDTH = 0.01  # of bins, as a share of the mean: from wider ones none is computed
 PRINTED = "printed by the tool, which gives no interval"
 NOT_THERE = "not in the file"
+NONE = "no request has a time"
 
 
 def of(series: Series) -> tuple[Estimate, ...]:
@@ -66,6 +67,8 @@ def _stated(series: Series, q: float | None) -> Estimate:
         effective=float(n or 0),
         refused="" if value is not None else NOT_THERE,
     )
+    if n == 0:  # tools print zeros then, which are no times
+        return replace(estimate, value=None, refused=NONE)
     if q is None or value is None or n is None:
         return estimate
     needed = quantiles.smallest_sample(q)

@@ -5,6 +5,7 @@ Whatever is wrong is a SpecFault with file and line. Bounds hold before memory i
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Iterator
@@ -16,13 +17,16 @@ from sojourn import disk
 from sojourn.errors import SpecFault
 
 FILE_BYTES = 2 * 1024**3
-LINE_BYTES = 1024**2
+LINE_BYTES = 4 * 1024**2  # vegeta writes bodies of replies into its lines, in base64
 WHOLE_BYTES = 128 * 1024**2  # of a file that is read at once
 HEAD_BYTES = 16 * 1024  # what a format is recognised by
 LONGEST_NS = 1e15  # eleven days: what is longer is no time of a request
 BLANKS = 100_000  # lines without a word in them; a small packed file may hold millions
 UNPACK = "unpack it with `gzip -d` or `zstd -d`, and give a whole file"
 AGAIN = "run the tool again, or name the format with --format"
+SHORTER = "give a shorter run's file"
+NO_BODIES = "leave bodies of replies out of the file, as `vegeta attack -max-body 0` does"
+ALONE = "give the result of each run as a file of its own"
 
 
 def fault(what: str, at: str, fix: str = AGAIN) -> SpecFault:
@@ -55,7 +59,7 @@ class File:
                 break
         if not size:
             raise fault("the file is empty", self.at, "run the tool again, and wait for its end")
-        return b"".join(pieces)[:HEAD_BYTES].decode(errors="replace")
+        return _plain(b"".join(pieces)[:HEAD_BYTES].decode(errors="replace"))
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """(where, text) of each line that is not blank."""
@@ -80,9 +84,9 @@ class File:
         return self._object(self.whole(), self.at)
 
     def text(self) -> str:
-        """The whole of a short text."""
+        """The whole of a short text; its lines end as on Linux."""
         try:
-            return self.whole().decode()
+            return _plain(self.whole().decode())
         except UnicodeDecodeError:
             raise fault("it is no UTF-8 text", self.at) from None
 
@@ -96,14 +100,17 @@ class File:
         try:
             lines = disk.lines_named(self.path, most=most, longest=longest, is_cut=is_cut)
             for number, line in enumerate(lines, 1):
-                yield f"{self.path}:{number}", line
+                # Editors and shells of Windows put a mark before the first letter.
+                plain = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                yield f"{self.path}:{number}", plain
         except OSError as error:
             what = f"it cannot be read: {error.strerror or error}"
             raise fault(what, self.at, "name a file that exists and that you may read") from None
         except disk.PackedError as error:
             raise fault(str(error), self.at, UNPACK) from None
         except ValueError as error:
-            raise fault(str(error), self.at, "give a shorter run's file") from None
+            is_line = longest == LINE_BYTES and "longer than" in str(error)
+            raise fault(str(error), self.at, NO_BODIES if is_line else SHORTER) from None
 
     @staticmethod
     def _object(raw: bytes, at: str) -> dict[str, Any]:
@@ -111,12 +118,19 @@ class File:
             value = disk.parsed(raw)
         except (ValueError, RecursionError) as error:
             what = f"this is no JSON that can be read: {error}"
+            fix = "the file may be cut short; run the tool again"
             if isinstance(error, json.JSONDecodeError):
                 what = f"this is no JSON: {error.msg} at character {error.pos}"
-            raise fault(what, at, "the file may be cut short; run the tool again") from None
+                fix = ALONE if error.msg == "Extra data" else fix
+            raise fault(what, at, fix) from None
         if not isinstance(value, dict):
             raise fault(f"a JSON object is needed, not {type(value).__name__}", at)
         return value
+
+
+def _plain(text: str) -> str:
+    """The text with ends of lines as on Linux: a Windows shell may have written it."""
+    return text.replace("\r\n", "\n")
 
 
 def number(value: Any, what: str, at: str, *, scale: float = 1.0) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sojourn.importers.durations import seconds_of
-from sojourn.importers.file import File, fault, rows, table, time_ns
+from sojourn.importers.file import File, count, fault, rows, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Facts, Series
@@ -35,7 +36,8 @@ def is_it(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
     """One series of all its requests."""
     whole, requests = file.document(), Requests()
-    for number, row in enumerate(rows(whole.get("details"), "details", file.at)):
+    details = rows(whole.get("details"), "details", file.at)
+    for number, row in enumerate(details):
         at = f"{file.at}: details[{number}]"
         one = table(row, "a request", at)
         ns = time_ns(one.get("latency"), "latency", at, unit_ns=1)
@@ -48,7 +50,25 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         raise fault("it has no request in its details", file.at, "run ghz with --format json")
     asked = whole.get("options")
     is_async = isinstance(asked, dict) and asked.get("async") is True
-    return [requests.series(ASYNC if is_async else FACTS, at=file.at)]
+    series = requests.series(ASYNC if is_async else FACTS, at=file.at)
+    all_ = count(whole.get("count", len(details)), "count", file.at)
+    return [_counted(series, whole, all_, file.at) if all_ > len(details) else series]
+
+
+def _counted(series: Series, whole: dict[str, Any], all_: int, at: str) -> Series:
+    """With the numbers of all calls: `details` ends after a million, the counts do not."""
+    codes = table(whole.get("statusCodeDistribution"), "statusCodeDistribution", at)
+    each = {code: count(n, f"status {code[:40]}", at) for code, n in codes.items()}
+    passed = each.pop("OK", 0)
+    listed = (series.requests or 0) + sum(series.failed.values())
+    note = f"ghz lists the first {listed:,} of {all_:,} calls: of later ones there are no times."
+    return replace(
+        series,
+        requests=passed,
+        failed={f"status {code}"[:80]: n for code, n in each.items() if n},
+        seconds=time_ns(whole.get("total"), "total", at, unit_ns=1) / 1e9 or None,
+        notes=(*series.notes, note),
+    )
 
 
 FORMAT = Format(name="ghz", about="ghz --format json", is_it=is_it, read=read)

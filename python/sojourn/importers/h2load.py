@@ -1,22 +1,29 @@
-"""What h2load prints: minimum, maximum and mean (`h2load_log` has each request)."""
+"""What h2load prints: a mean, and in newer versions percentiles (see `h2load_log`)."""
 
 from __future__ import annotations
 
 import re
 
-from sojourn.importers.durations import duration_ns
+from sojourn.importers import runs
+from sojourn.importers.durations import duration_ns, quantile
 from sojourn.importers.file import File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
 from sojourn.importers.series import Series
 
-_TIME = re.compile(r"^time for request: +(\S+) +(\S+) +(\S+) ", re.MULTILINE)
+_HEAD = re.compile(r"^starting benchmark\.\.\.", re.MULTILINE)
+_COLUMNS = re.compile(r"^ +(min +max +\S.*)$", re.MULTILINE)
+_TIME = re.compile(r"^(?:time for request|request +): +(\S.*)$", re.MULTILINE)
+_QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
 _DONE = re.compile(r"^finished in (\S+), ", re.MULTILINE)
 _REQUESTS = re.compile(
     r"^requests: (\d+) total, \d+ started, (\d+) done, (\d+) succeeded, (\d+) failed, "
     r"(\d+) errored, (\d+) timeout",
     re.MULTILINE,
 )
+_OTHER_STATUS = "status not 2xx or 3xx"
+_MIXED = "The times of replies with another status are in its numbers."
+_NO_PERCENTILE = "h2load printed no percentile; --log-file FILE has each request."
 
 
 def is_it(head: str) -> bool:
@@ -25,26 +32,55 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
-    """One series of all its requests."""
-    text = file.text()
-    times, done, requests = _TIME.search(text), _DONE.search(text), _REQUESTS.search(text)
-    if not times or not done or not requests:
-        raise fault("it ends before the totals", file.at, "wait for h2load's end, and keep all")
-    names = ("failed", "errored", "timeout")
-    failed = dict(
-        zip(names, (count(n, "requests", file.at) for n in requests.groups()[3:]), strict=True)
-    )
+    """A series for each run."""
+    return runs.each(file.text(), file.at, _HEAD, _run)
+
+
+def _run(text: str, at: str) -> list[Series]:
+    columns, times = _COLUMNS.search(text), _TIME.search(text)
+    done, requests = _DONE.search(text), _REQUESTS.search(text)
+    if not columns or not times or not done or not requests:
+        raise fault("it ends before the totals", at, "wait for h2load's end, and keep all")
+    row = dict(zip(columns[1].split(), times[1].split(), strict=False))  # "+/- sd" is two words
+    failed = _failed(requests, at)
+    bad = failed.get(_OTHER_STATUS, 0)
+    succeeded = count(requests[3], "succeeded", at)
+    stated = _stated(row, at)
+    notes = () if len(stated) > 1 else (_NO_PERCENTILE,)
     return [
         Series(
             facts=FACTS,
-            stated={None: duration_ns(times[3], "mean", file.at)},
-            requests=count(requests[3], "succeeded", file.at),
-            failed={name: n for name, n in failed.items() if n},
-            seconds=duration_ns(done[1], "finished in", file.at) / 1e9,
-            most_ns=duration_ns(times[2], "max", file.at),
-            notes=("h2load prints no percentile; --log-file FILE has each request.",),
+            stated=stated,
+            requests=succeeded,
+            stated_over=succeeded + bad,
+            failed=failed,
+            seconds=duration_ns(done[1], "finished in", at) / 1e9,
+            most_ns=duration_ns(row["max"], "max", at) if succeeded + bad else None,
+            notes=(*notes, _MIXED) if bad else notes,
         )
     ]
+
+
+def _stated(row: dict[str, str], at: str) -> dict[float | None, float]:
+    """The mean, and what percentiles there are."""
+    if "mean" not in row:
+        raise fault("its table of times has no mean", at, "keep all that h2load prints")
+    stated: dict[float | None, float] = {None: duration_ns(row["mean"], "mean", at)}
+    if "median" in row:
+        stated[0.5] = duration_ns(row["median"], "median", at)
+    for name, value in row.items():
+        if named := _QUANTILE.fullmatch(name):
+            stated[quantile(named[1])] = duration_ns(value, name, at)
+    return stated
+
+
+def _failed(requests: re.Match[str], at: str) -> dict[str, int]:
+    """By reason: h2load counts a timeout among the errors, too, and an error among the failed."""
+    failed, errored, late = (count(n, "requests", at) for n in requests.groups()[3:])
+    errored = min(errored, failed)
+    late = min(late, errored)
+    reasons = {_OTHER_STATUS: failed - errored, "errored": errored - late, "timeout": late}
+    return {why: n for why, n in reasons.items() if n}
 
 
 FORMAT = Format(name="h2load", about="what h2load prints", is_it=is_it, read=read)

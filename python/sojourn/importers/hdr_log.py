@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 
 from sojourn.importers.file import File, fault, number
 from sojourn.importers.format import Format, Options
@@ -48,10 +49,11 @@ def read(file: File, options: Options) -> list[Series]:
     by_tag: dict[str, list[Times]] = defaultdict(list)
     spans: dict[str, float] = defaultdict(float)
     unit = options.unit_ns or UNIT_NS
-    total, is_own = 0, False
+    total, is_own, has_more = 0, False, False
     for at, line in file.lines():
         if line.startswith(("#", '"')):
             is_own = is_own or _OWN_MARK in line
+            has_more = has_more or (total > 0 and line.startswith("#[StartTime"))
             continue
         tag, start, length, packed = _fields(line, at)
         number(start, "StartTimestamp", at)
@@ -67,7 +69,8 @@ def read(file: File, options: Options) -> list[Series]:
     ]
     if not made:
         raise fault("no interval in it has a value", file.at, "run the tool for longer")
-    return made
+    note = "The log has several heads, so its numbers may be of several runs together."
+    return [replace(one, notes=(*one.notes, note)) for one in made] if has_more else made
 
 
 def _fields(line: str, at: str) -> tuple[str, str, str, str]:

@@ -19,6 +19,7 @@ FACTS = Facts(
     "without a reply are not in the file.",
 )
 _S, _HALF_NS = 1e9, 50_000.0
+ROWS_MOST = 1_000_000  # hey lists no more replies; `maxRes` in its requester/report.go
 
 
 def is_it(head: str) -> bool:
@@ -36,7 +37,10 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests.add(start_s, ns, at)
         else:
             requests.fail(f"status {row['status-code']}")
-    return [requests.series(FACTS, at=file.at, half_ns=_HALF_NS)]
+    rows = requests.count + sum(requests.failed.values())
+    note = f"hey lists at most {ROWS_MOST:,} replies: of later ones nothing is in the file."
+    notes = (note,) if rows >= ROWS_MOST else ()
+    return [requests.series(FACTS, at=file.at, half_ns=_HALF_NS, notes=notes)]
 
 
 FORMAT = Format(name="hey", about="hey -o csv", is_it=is_it, read=read)

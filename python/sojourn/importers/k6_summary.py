@@ -7,9 +7,11 @@ from typing import Any
 
 from sojourn.importers.file import File, count, fault, number, table, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking
+from sojourn.importers.k6_facts import DURATIONS, FACTS, GRPC, MS, dropped, lacking
 from sojourn.importers.series import Series
 
+_MIXED = ("The times of failed requests are in its percentiles.",)
+_UNCOUNTED = ("It does not say how many requests failed; their times are in its percentiles.",)
 _PERCENTILE = re.compile(r"p\((\d+(?:\.\d+)?)\)")
 
 
@@ -38,6 +40,8 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
             stated[q] = time_ns(value, f"{name} {key}", at, unit_ns=MS)
     if "avg" in trend:
         stated[None] = time_ns(trend["avg"], f"{name} avg", at, unit_ns=MS)
+    if trend.get("max") == 0:  # no request had a reply: k6 writes zeros, which are no times
+        stated = {}
     all_, failed, rate = None, 0, None
     if "http_reqs" in metrics and name == "http_req_duration":
         requests = _values(metrics["http_reqs"], "http_reqs", at)
@@ -48,6 +52,10 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
         failed = count(failures.get("passes", 0), "http_req_failed passes", at)
         if failed > all_:
             raise fault(f"{failed} of {all_} requests failed", at)
+    is_counted = name != GRPC and {"http_reqs", "http_req_failed"} <= metrics.keys()
+    mixed = _MIXED if failed and own not in metrics else ()
+    lost = _values(metrics.get("dropped_iterations", {}), "dropped_iterations", at)
+    iterations = number(lost.get("count", 0), "dropped_iterations count", at)
     return Series(
         facts=FACTS,
         name="" if is_only else DURATIONS[name],
@@ -56,10 +64,8 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
         stated_over=None if own in metrics else all_,
         failed={"not an expected reply": failed} if failed else {},
         seconds=all_ / rate if all_ and rate else None,
-        most_ns=time_ns(trend["max"], "max", at, unit_ns=MS) if "max" in trend else None,
-        notes=("The times of failed requests are in its percentiles.",)
-        if failed and own not in metrics
-        else (),
+        most_ns=time_ns(trend["max"], "max", at, unit_ns=MS) or None if "max" in trend else None,
+        notes=(mixed if is_counted or own in metrics else _UNCOUNTED) + dropped(iterations),
     )
 
 

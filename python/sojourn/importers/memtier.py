@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sojourn.importers.durations import quantile
@@ -25,6 +27,9 @@ FACTS = Facts(
 )
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _OTHERS = {"Runtime", "Active Clients"}
+_RUN = re.compile(r"RUN #(\d{1,6}) RESULTS")  # of --print-all-runs
+_ENDS = {"best run": "BEST RUN RESULTS", "worst run": "WORST RUN RESULTS"}
+SERIES_MOST = 20
 _US, _MS = 1e3, 1e6
 
 
@@ -34,22 +39,56 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
-    """A series for each operation; their total where there are several."""
-    stats = table(file.document().get("ALL STATS"), "ALL STATS", file.at)
+    """A series for each operation of each run; their total where there are several."""
+    whole = file.document()
+    if "ALL STATS" in whole:
+        made = _run(whole, "ALL STATS", "", file.at)
+    else:
+        made = _of_several(whole, file.at)
+    if not made:
+        raise fault("it has no operation that ran", file.at, "run memtier for longer")
+    return made
+
+
+def _of_several(whole: dict[str, Any], at: str) -> list[Series]:
+    """With --run-count: every run if the file has them and they are few, else best and worst.
+
+    memtier's average is left out: its rates are means of runs, and its histogram is of all.
+    """
+    each = {f"run {named[1]}": key for key in whole if (named := _RUN.fullmatch(key))}
+    ends = {name: key for name, key in _ENDS.items() if key in whole}
+    if not each and not ends:
+        raise fault("ALL STATS is missing", at, "wait for memtier's end")
+    if each and (not ends or len(each) <= SERIES_MOST):
+        made = _all(whole, each, at)
+        if len(made) <= SERIES_MOST or not ends:
+            return made
+    note = "Of several runs the best and the worst are shown, by memtier's requests/s."
+    return [replace(one, notes=(*one.notes, note)) for one in _all(whole, ends, at)]
+
+
+def _all(whole: dict[str, Any], runs: Mapping[str, str], at: str) -> list[Series]:
+    return [one for name, key in runs.items() for one in _run(whole, key, name, at)]
+
+
+def _run(whole: dict[str, Any], key: str, run: str, at: str) -> list[Series]:
+    stats = table(whole.get(key), key, at)
     runtime = stats.get("Runtime")
     seconds = None
     if isinstance(runtime, dict) and "Total duration" in runtime:
-        seconds = number(runtime["Total duration"], "Total duration", file.at) / 1e3
+        seconds = number(runtime["Total duration"], "Total duration", at) / 1e3
     each = {name: one for name, one in stats.items() if name not in _OTHERS}
     series = [
-        _series(name, one, seconds, file.at)
+        _series(name, one, seconds, at)
         for name, one in each.items()
         if isinstance(one, dict) and one.get("Count")
     ]
-    if not series:
-        raise fault("it has no operation that ran", file.at, "run memtier for longer")
     single = len([one for one in series if one.name != "Totals"]) == 1
-    return [one for one in series if not (single and one.name == "Totals")]
+    return [
+        replace(one, name=f"{run} {one.name}".lstrip())
+        for one in series
+        if not (single and one.name == "Totals")
+    ]
 
 
 def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str) -> Series:

@@ -128,7 +128,7 @@ def _series(file: File, one: _Column, present: set[str]) -> Series | None:
         name=one.named.title,
         times=times,
         slices=slices if len(slices) > 1 else (),
-        requests=times.n,
+        requests=times.n - failed if failed <= times.n else times.n,
         failed={"errors, by cachecannon's count": failed} if failed else {},
         seconds=_seconds(table, snapshots, at),
         most_ns=float(times.hi_ns[-1]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sojourn.importers import runs
 from sojourn.importers.durations import quantile
 from sojourn.importers.file import File, count, fault, number, time_ns
 from sojourn.importers.format import Format, Options
@@ -37,8 +38,11 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are µs
-    """A series for reads and for updates, or for each rate of --scan."""
-    text, at = file.text(), file.at
+    """Of each run a series for reads and for updates, or for each rate of --scan."""
+    return runs.each(file.text(), file.at, _HEAD, _run)
+
+
+def _run(text: str, at: str) -> list[Series]:
     lines = [(kind, fields.split()) for kind, fields in _ROW.findall(text)]
     if not lines:
         raise fault("it has no line of reads", at, "wait for mutilate's end, and keep all")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sojourn.importers import runs
 from sojourn.importers.durations import quantile
 from sojourn.importers.file import File, count, fault, is_success, number, time_ns
 from sojourn.importers.format import Format, Options
@@ -21,6 +22,7 @@ _UNITS = {
     "10 min": 600e9,
     "hr": 3600e9,
 }
+_HEAD = re.compile(r"^Summary:\n  Success rate:", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
 _NAMED = re.compile(rf"^  (Total|Slowest|Average):\s+(\S+) ({_UNIT})$", re.MULTILINE)
@@ -39,8 +41,11 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
-    """One series: of the replies with status 2xx if oha printed them apart, else of all."""
-    text, at = _COLOUR.sub("", file.text()), file.at
+    """Of each run the replies with status 2xx if oha printed them apart, else all."""
+    return runs.each(_COLOUR.sub("", file.text()), file.at, _HEAD, _run)
+
+
+def _run(text: str, at: str) -> list[Series]:
     body, is_whole, tail = text.partition("\nStatus code distribution:\n")
     replies, _, troubles = tail.partition("\nError distribution:\n")
     named = {name: (value, unit) for name, value, unit in _NAMED.findall(body)}

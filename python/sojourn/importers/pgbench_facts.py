@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sojourn.importers.series import Facts
 
 FACTS = Facts(
@@ -23,4 +25,14 @@ RATED = Facts(
     "is put off, and its wait counts.",
     merged=FACTS.merged,
     omission="A stop of the server is in the numbers, and so is a stop of pgbench itself.",
+)
+#: Of a log with one field more, which may be the lag of --rate or the retries of --max-tries.
+UNSURE = replace(
+    FACTS,
+    clock="not known",
+    loop="not known",
+    start="Measured from the begin of a transaction, or with --rate from when it was due; the log "
+    "does not say which. Its seventh field may be a lag or a number of retries.",
+    load="A closed loop of clients, or with --rate transactions that are due at random times.",
+    omission="Coordinated omission is in it unless --rate was in use.",
 )

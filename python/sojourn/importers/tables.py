@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from sojourn.importers.file import File, fault
+from sojourn.importers.file import ALONE, LINE_BYTES, File, fault
+
+csv.field_size_limit(LINE_BYTES)  # the line is bounded; a body of a reply may be most of it
 
 
 def rows_of(file: File, needed: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """(where, row) below the head.
 
     Raises:
-        SpecFault: the head lacks a column, or a row has another number of fields.
+        SpecFault: the head lacks a column or comes twice, or a row has another number of fields.
     """
     head: list[str] | None = None
     for at, fields in fields_of(file):
@@ -21,6 +23,8 @@ def rows_of(file: File, needed: Sequence[str]) -> Iterator[tuple[str, dict[str, 
             if lacks := [name for name in needed if name not in head]:
                 raise fault(f"the table has no column '{lacks[0]}'", at)
             continue
+        if fields == head:
+            raise fault("the head of the table comes again: it has several runs", at, ALONE)
         if len(fields) != len(head):
             raise fault(f"this row has {len(fields)} fields, the head {len(head)}", at, CUT)
         yield at, dict(zip(head, fields, strict=True))

@@ -29,6 +29,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         if (named := _PERCENTILE.fullmatch(key))
     }
     stated[None] = time_ns(latencies.get("mean"), "mean", file.at, unit_ns=1)
+    most_ns = time_ns(latencies.get("max"), "max", file.at, unit_ns=1)
     all_ = count(whole.get("requests"), "requests", file.at)
     failed = _failed(whole, all_, file.at)
     bad = sum(failed.values())
@@ -42,7 +43,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             failed=failed,
             seconds=time_ns(whole.get("duration"), "duration", file.at, unit_ns=1) / 1e9,
             rate_rps=number(whole.get("throughput"), "throughput", file.at),
-            most_ns=time_ns(latencies.get("max"), "max", file.at, unit_ns=1),
+            most_ns=most_ns if all_ else None,
             notes=note,
         )
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from sojourn.importers import runs
 from sojourn.importers.durations import duration_ns, quantile
-from sojourn.importers.file import File, count, fault, number
+from sojourn.importers.file import ALONE, File, count, fault, number
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Facts, Series
 
@@ -20,8 +22,10 @@ FACTS = Facts(
     "the mean time between requests of a connection, those of the requests it did not send. So "
     "these are guesses at what open load would have seen, and no interval can be given.",
 )
+HEAD = re.compile(r"^ *Running .* test @ ", re.MULTILINE)
 _LATENCY = re.compile(r"^ +Latency +(\S+) +\S+ +(\S+) +\S+$", re.MULTILINE)
-_PERCENTILE = re.compile(r"^ +(\d+(?:\.\d+)?)% +(\d\S*)$", re.MULTILINE)
+# A unit of one letter has a blank behind it: "1.20s ".
+_PERCENTILE = re.compile(r"^ +(\d+(?:\.\d+)?)% +(\S+) *$", re.MULTILINE)
 _TOTAL = re.compile(r"^ +(\d+) requests in (\S+),", re.MULTILINE)
 _SOCKET = re.compile(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
 _STATUS = re.compile(r"Non-2xx or 3xx responses: (\d+)")
@@ -30,7 +34,7 @@ _RATE = re.compile(r"^Requests/sec: +(\S+)", re.MULTILINE)
 
 def is_it(head: str) -> bool:
     """Whether wrk printed it, and not wrk2."""
-    return is_text(head) and "HdrHistogram" not in head and "Thread calibration" not in head
+    return is_text(head) and not is_wrk2(head)
 
 
 def is_text(head: str) -> bool:
@@ -38,15 +42,43 @@ def is_text(head: str) -> bool:
     return bool(re.match(r"\s*Running .* test @ ", head))
 
 
+def is_wrk2(text: str) -> bool:
+    """Whether a text of one of the two has what wrk2 alone prints."""
+    return "HdrHistogram" in text or "Thread calibration" in text
+
+
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
-    """One series: what wrk printed."""
-    text = file.text()
+    """A series for each run: what wrk printed."""
+    return runs.each(file.text(), file.at, HEAD, _run)
+
+
+def _run(text: str, at: str) -> list[Series]:
+    if is_wrk2(text):
+        raise fault("this is a text of wrk2, not of wrk", at, ALONE)
     percentiles = _PERCENTILE.findall(text)
+    if "Latency Distribution" in text and not percentiles:
+        raise fault("its latency distribution has no line", at, "keep all that wrk prints")
     stated: dict[float | None, float] = {
-        quantile(p): duration_ns(time, f"{p}%", file.at) for p, time in percentiles
+        quantile(p): duration_ns(time, f"{p}%", at) for p, time in percentiles
     }
     notes = () if stated else ("Run wrk with --latency for its percentiles.",)
-    return [common(text, file.at, FACTS, stated, notes)]
+    return [_without_late(common(text, at, FACTS, stated, notes))]
+
+
+def _without_late(series: Series) -> Series:
+    """The replies in time: wrk counts a late one as a request, too, and drops its time."""
+    late = series.failed.get("timeout", 0)
+    all_ = series.stated_over or 0
+    if not late or late > all_:  # wrk 3 counted waits, not replies
+        return series
+    note = "Replies slower than wrk's --timeout are in no number: they count as failed."
+    return replace(
+        series,
+        requests=max(0, (series.requests or 0) - late),
+        stated_over=all_ - late,
+        most_ns=series.most_ns if late < all_ else None,
+        notes=(*series.notes, note),
+    )
 
 
 def common(
@@ -75,12 +107,12 @@ def common(
     whole_rate = number(rate[1], "Requests/sec", at)
     return Series(
         facts=facts,
-        stated={**stated, None: duration_ns(mean[1], "Latency Avg", at)},
+        stated={**stated, None: duration_ns(mean[1], "Latency Avg", at)} if all_ else {},
         requests=all_ - bad,
         stated_over=all_,
         failed=reasons,
         seconds=all_ / whole_rate if whole_rate else seconds,
-        most_ns=duration_ns(mean[2], "Latency Max", at),
+        most_ns=duration_ns(mean[2], "Latency Max", at) if all_ else None,
         notes=notes,
     )
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.importers import wrk
-from sojourn.importers.file import File, count, fault, time_ns
+from sojourn.importers import runs, wrk
+from sojourn.importers.file import ALONE, File, count, fault, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Facts, Series
 from sojourn.stats.times import Times
@@ -33,6 +33,7 @@ UNCORRECTED = replace(
 )
 _ROW = re.compile(r"^ +(\d+\.\d+) +\d\.\d+ +(\d+) +(?:\d+\.\d+|inf)$")
 _HEAD = "Latency Distribution (HdrHistogram - "
+_OF_WRK = "Latency Distribution\n"
 _MS = 1e6
 
 
@@ -42,14 +43,35 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
-    """The corrected histogram, and with -U the uncorrected one beside it."""
-    text = file.text()
+    """Of each run the corrected histogram, and with -U the uncorrected one beside it."""
+    return runs.each(file.text(), file.at, wrk.HEAD, _run)
+
+
+def _run(text: str, at: str) -> list[Series]:
+    if _OF_WRK in text:
+        raise fault("this is a text of wrk, not of wrk2", at, ALONE)
     _, *parts = text.split(_HEAD)
-    if not parts:
-        note = "Run wrk2 with --latency for its histogram."
-        return [wrk.common(text, file.at, FACTS, {}, (note,))]
-    series = wrk.common(text, file.at, FACTS, {}, ())
-    return [_one(part, series, file.at) for part in parts]
+    notes = () if parts else ("Run wrk2 with --latency for its histogram.",)
+    series = _without_waits(wrk.common(text, at, FACTS, {}, notes))
+    if not parts or not series.stated_over:
+        return [series]
+    return [_one(part, series, at) for part in parts]
+
+
+def _without_waits(series: Series) -> Series:
+    """Without the timeouts: wrk2 counts a connection that waits every two seconds again."""
+    waits = series.failed.get("timeout", 0)
+    if not waits:
+        return series
+    note = (
+        f"wrk2 counted {waits:,} timeouts, each connection that waits again every 2 s. They are no "
+        "number of requests, and slow replies are in its histogram."
+    )
+    return replace(
+        series,
+        failed={why: n for why, n in series.failed.items() if why != "timeout"},
+        notes=(*series.notes, note),
+    )
 
 
 def _one(part: str, series: Series, at: str) -> Series:
