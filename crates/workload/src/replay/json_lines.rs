@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_without_a_time_leaves_the_others_at_theirs() {
+    fn one_line_without_a_time_moves_no_other() {
         let text = r#"{"ts":7.5,"method":"GET","path":"/a"}
 {"ts":"soon","method":"GET","path":"/b","cookie":"x"}
 {"method":"GET","path":"/c"}
