@@ -96,14 +96,13 @@ class Looking:
         self.url = self._view.stdout.readline().split()[1]
         address, _, key = self.url.partition("/?key=")
         self._host = address.removeprefix("http://")
-        self._cookie = f"sojourn-view-{self._host.rpartition(':')[2]}={key}"
-        self._path = f"/r/{name}"
+        self._path = f"/{key}/r/{name}"
         self.browser = Browser(profile).__enter__() if CHROMIUM else None
         if self.browser:
             self.browser.open(self.url)
             self.browser.open(f"{address}{self._path}")
         self._link = http.client.HTTPConnection(self._host, timeout=600)
-        self._link.request("GET", f"{self._path}/events", headers={"Cookie": self._cookie})
+        self._link.request("GET", f"{self._path}/events")
         self._reply = self._link.getresponse()
         self.events = 0
         threading.Thread(target=self._read, daemon=True).start()

@@ -7,9 +7,14 @@ as `sojourn show` reads it, and nothing is changed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from sojourn import pipeline, store
 from sojourn.browse import curves, records
@@ -18,6 +23,7 @@ from sojourn.findings.findings import Findings
 from sojourn.questions import parts
 from sojourn.store import files, index
 from sojourn.store.columns import setting_of
+from sojourn.store.named import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +33,7 @@ WIDTH = 100  # columns of an answer as text
 
 
 class Opened:
-    """A record that is looked at.
+    """A record that is looked at: its runs as they are when it is opened.
 
     Attributes:
         path: its folder.
@@ -48,17 +54,18 @@ class Opened:
         """Every run, a row each, with the columns of `sojourn sql` (table outcomes).
 
         Times are in ns. Each factor is a column; `is_believed` says whether a run's numbers count.
+        A number that no run has is NaN.
         """
         import pandas as pd  # noqa: PLC0415 - it takes a third of a second
 
-        with files.readable(self.path, pipeline.STRANGE):
-            rows = index.rows(self.path).to_pylist()
         hidden = {index.AT, index.BYTES, index.CHANGED, "setting"}
-        names = list(dict.fromkeys(name for row in rows for name in row if name not in hidden))
-        settings = [setting_of(row) for row in rows]
+        rows = self._seen.table
+        with files.readable(self.path, pipeline.STRANGE):
+            settings = [setting_of(row) for row in rows.to_pylist()]
+            table = {name: _cells(rows[name]) for name in rows.column_names if name not in hidden}
         levels = list(dict.fromkeys(name for setting in settings for name in setting))
-        table: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
-        table["is_believed"] = [outcome.is_believed for outcome in self._seen.outcomes]
+        believed = [outcome.is_believed for outcome in self._seen.outcomes]
+        table["is_believed"] = np.array(believed, dtype=np.bool_)
         for name in levels:
             column = f"setting.{name}" if name in table else name
             table[column] = [setting.get(name) for setting in settings]
@@ -73,17 +80,24 @@ class Opened:
         """
         import pandas as pd  # noqa: PLC0415 - as above
 
-        return pd.DataFrame(
-            [
-                {"service": one.service, "condition": one.condition, **_row(load)}
-                for one in self._seen.curves
-                for load in one.loads
-            ]
-        )
+        pairs = [(one, load) for one in self._seen.curves for load in one.loads]
+        table: dict[str, Any] = {
+            "service": [one.service for one, _ in pairs],
+            "condition": [one.condition for one, _ in pairs],
+            "requests_per_s": _floats(load.rps for _, load in pairs),
+            "runs": _integers(len(load.runs) for _, load in pairs),
+            "runs_that_count": _integers(len(load.believed) for _, load in pairs),
+        }
+        for name in curves.TIMES:
+            ends = [load.ends(name) or (None, None) for _, load in pairs]
+            table[name] = _floats(load.middle(name) for _, load in pairs)
+            table[f"{name}_min"] = _floats(least for least, _ in ends)
+            table[f"{name}_max"] = _floats(most for _, most in ends)
+        return pd.DataFrame(table)
 
     @functools.cached_property
     def findings(self) -> Findings:
-        """All that the report says, as values."""
+        """All that the report says, as values; of the runs there are when it is first asked for."""
         return pipeline.findings_of(self.path)
 
     @functools.cached_property
@@ -102,7 +116,8 @@ class Opened:
         alone = "datum.requests_per_s > 0 && datum.p99_ms > 0"
         x = alt.X("requests_per_s:Q", title="offered load, requests/s")
         y = alt.Y("p99_ms:Q", title="p99, ms", scale=alt.Scale(type="log"))
-        base = alt.Chart(self._runs).transform_filter(alone).encode(x=x, y=y, color="condition:N")
+        data = {"values": self._drawn}  # of a table Altair would draw 5000 rows at most
+        base = alt.Chart(data).transform_filter(alone).encode(x=x, y=y, color="condition:N")
         dots = base.mark_point(size=40).encode(
             fillOpacity=alt.condition("datum.is_believed", alt.value(1.0), alt.value(0.0)),
             fill="condition:N",
@@ -117,25 +132,22 @@ class Opened:
         return layered.facet("service:N", columns=1).resolve_scale(x="independent")
 
     @functools.cached_property
-    def _runs(self) -> pd.DataFrame:
-        import pandas as pd  # noqa: PLC0415 - as above
-
-        return pd.DataFrame(
-            [
-                {
-                    "key": run.point.key,
-                    "service": one.service,
-                    "condition": one.condition or "as the study has it",
-                    "requests_per_s": load.rps,
-                    "p99_ms": None if run.p99_ns is None else run.p99_ns / NS_PER_MS,
-                    "verdict": str(run.verdict),
-                    "is_believed": run.is_believed,
-                }
-                for one in self._seen.curves
-                for load in one.loads
-                for run in load.runs
-            ]
-        )
+    def _drawn(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "key": run.point.key,
+                "service": one.service,
+                "condition": one.condition or "as the study has it",
+                "requests_per_s": load.rps,
+                "p99_ms": None if p99_ns is None else p99_ns / NS_PER_MS,
+                "verdict": str(run.verdict),
+                "is_believed": run.is_believed,
+            }
+            for one in self._seen.curves
+            for load in one.loads
+            for run in load.runs
+            for p99_ns in [curves.number(run, "p99_ns")]
+        ]
 
     @functools.cached_property
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
@@ -178,15 +190,28 @@ def listed(results: str | Path = "results") -> pd.DataFrame:
     """
     import pandas as pd  # noqa: PLC0415 - as above
 
-    names = ("name", "study", "machine", "started", "state", "verdict", "answer", "answered")
     every = Index(Path(results)).whole()
-    table = {name: [getattr(one, name) for one in every] for name in (*names, "points", "factors")}
+    places, texts = ("name", "study", "machine"), ("started", "state", "verdict", "answer")
+    table: dict[str, Any] = {name: [shown(getattr(one, name)) for one in every] for name in places}
+    table |= {name: [getattr(one, name) for one in every] for name in (*texts, "answered")}
+    table["points"] = _integers(one.points for one in every)
+    table["factors"] = [one.factors for one in every]
     return pd.DataFrame(table)
 
 
-def _row(load: curves.Load) -> dict[str, Any]:
-    row = load.counts
-    for name in curves.TIMES:
-        ends = load.ends(name) or (None, None)
-        row |= {name: load.middle(name), f"{name}_min": ends[0], f"{name}_max": ends[1]}
-    return row
+def _cells(column: pa.ChunkedArray) -> Any:
+    """A column of numbers as an array of numbers, though all are missing; others as a list."""
+    values = column.to_pylist()
+    if pa.types.is_integer(column.type) and None not in values:
+        return _integers(values)
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return _floats(values)
+    return values
+
+
+def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
+    return np.array([math.nan if one is None else one for one in values], dtype=np.float64)
+
+
+def _integers(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.array([*values], dtype=np.int64)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import sojourn
 from sojourn import store
+from sojourn.browse.curves import Curve, Load
 from sojourn.errors import StoreFault
+from sojourn.plan import next_point
+from sojourn.plan.points import Phase
+from sojourn.plan.rehearsal import imagine
+from sojourn.plan.simulated import study
+from sojourn.store.named import shown
+from sojourn.store.record import OpenRecord
+from sojourn.testing_questions import PLANS
 
 GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
+ASKED = study(profile="quick")
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +90,67 @@ def test_records_are_listed_and_what_is_none_is_named(results: Path, tmp_path: P
     assert len(sojourn.records(tmp_path)) == 0
     with pytest.raises(StoreFault, match="no record 'x'"):
         sojourn.open("x", results)
+
+
+def measure(record: OpenRecord, count: int, rps: float | None = None) -> None:
+    first = next_point(ASKED, [], PLANS)
+    assert first is not None
+    for _ in range(count):
+        at = len(record.outcomes())
+        point = replace(first, key=f"k{at}", repeat=at, phase=Phase.SEARCH, offered_rps=rps)
+        record.add(replace(imagine(point), folder=str(record.folder(point))))
+
+
+def test_the_tables_of_a_running_study_are_of_the_runs_when_it_was_opened(tmp_path: Path) -> None:
+    with store.open(tmp_path, ASKED) as running:
+        measure(running, 2, 1e4)
+        record = sojourn.open(running.path)
+        measure(running, 3, 1e4)
+        assert list(record.points["key"]) == ["k0", "k1"]
+        assert record.curve["runs"].sum() == len(record.points)
+        assert len(sojourn.open(running.path).points) == 5
+
+
+def test_numbers_that_no_run_has_are_numbers_all_the_same(tmp_path: Path) -> None:
+    with store.open(tmp_path, ASKED) as running:
+        measure(running, 2)
+    points = sojourn.open(running.path).points
+    assert (points["p999_ns"] / 1e6).isna().all()
+    assert (points["over_surely"] / points["requests"]).isna().all()
+    assert points["requests"].dtype == "int64"
+
+
+def test_a_record_without_runs_has_every_column(tmp_path: Path) -> None:
+    with store.open(tmp_path, ASKED) as running:
+        empty = sojourn.open(running.path)
+        measure(running, 1, 1e4)
+    whole = sojourn.open(running.path)
+    assert list(empty.curve.columns) == list(whole.curve.columns)
+    factors = set(store.read(running.path).outcomes()[0].point.setting)
+    assert set(empty.points.columns) == set(whole.points.columns) - factors
+    for table in (empty.curve, empty.points):
+        assert len(table) == 0
+        assert list(table["p99_ns"] / 1e6) == []
+    assert len(empty.points[empty.points["is_believed"]]) == 0
+    assert list(empty.chart.to_dict()["datasets"].values()) == [[]]
+
+
+def test_the_chart_of_many_runs_is_drawn(results: Path) -> None:
+    """Altair refuses tables of more than 5000 rows."""
+    record = sojourn.open(results=results)
+    run = next(run for curve in record._seen.curves for run in curve.loads[0].runs)
+    many = Curve("mm1", "", (Load(1e4, (run,) * 6000),))
+    record._seen = replace(record._seen, curves=(many,))
+    (rows,) = record.chart.to_dict()["datasets"].values()
+    assert len(rows) == 6000
+
+
+def test_a_record_of_any_bytes_is_listed_and_opened_by_what_is_listed(tmp_path: Path) -> None:
+    strange = tmp_path / "s" / "m" / os.fsdecode(b"a\xff")
+    with store.open(tmp_path / "other", ASKED) as running:
+        measure(running, 1, 1e4)
+    strange.parent.mkdir(parents=True)
+    running.path.rename(strange)
+    (name,) = sojourn.records(tmp_path)["name"]
+    assert name == shown(str(strange.relative_to(tmp_path)))
+    assert sojourn.open(name, tmp_path).path == strange

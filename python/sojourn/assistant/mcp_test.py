@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="needs sojourn[mcp]")
+pytest.importorskip("mcp", reason="needs the extra mcp")
 
 import anyio
 from mcp import Client
@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from sojourn import spec, store
 from sojourn.browse import notes
+from sojourn.store.named import shown
 
 GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
 NAME = "version_1/m/20260123T031248Z-7d37"
@@ -110,12 +111,27 @@ async def faults_come_in_words(client: Client) -> None:
     for tool, arguments, word in (
         ("answer", {"record": "../../etc/passwd"}, "there is no record"),
         ("curve", {"service": "absent"}, "give one of"),
+        ("list_records", {"since": "yesterday"}, "write it as 2026-11-26"),
         ("curve", {"service": 7}, "service"),
         ("write_note", {"record": "newest", "text": "x"}, "write_note"),
     ):
         result = await client.call_tool(tool, arguments)
         assert result.is_error
         assert word in json.dumps([part.model_dump() for part in result.content])
+
+
+def test_a_folder_of_any_bytes_costs_no_list(results: Path) -> None:
+    strange = results / "version_1" / "m" / os.fsdecode(b"a\xff")
+    strange.mkdir()
+    (strange / "manifest.json").write_text('{"schema": "sojourn.record/1"}')
+    name = shown(str(strange.relative_to(results)))
+
+    async def talk(client: Client) -> None:
+        listed = await table_of(client, "list_records")
+        assert name in {entry["name"] for entry in listed["records"]}
+        assert (await table_of(client, "read_note", record=name))["record"] == name
+
+    spoken(results, talk)
 
 
 def test_notes_are_written_only_if_the_user_lets_it(results: Path) -> None:

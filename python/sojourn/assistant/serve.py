@@ -11,7 +11,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 import sojourn
-from sojourn.assistant.tools import Table, Tools
+from sojourn.assistant.plain import Table, bounded, table
+from sojourn.assistant.tools import Tools
 from sojourn.errors import Fault
 
 ABOUT = """Results of Sojourn, a lab for tail latency: how latency grows with load, and how much
@@ -57,13 +58,13 @@ def serve(results: Path, *, has_notes: bool) -> None:
 
 
 def _in_words(tool: Callable[..., Table]) -> Callable[..., Table]:
-    """A tool whose faults reach the assistant: what, where, how to fix it."""
+    """A tool of plain values, with faults that reach the assistant: what, where, how to fix it."""
 
     @functools.wraps(tool)
     def asked(*args: object, **named: object) -> Table:
         try:
-            return tool(*args, **named)
+            return table(tool(*args, **named))
         except Fault as fault:
-            raise ToolError(str(fault)) from None
+            raise ToolError(bounded(str(fault))) from None
 
     return asked

@@ -1,14 +1,13 @@
-"""What an assistant may ask: each gives a table of plain values, of bounded size."""
+"""What an assistant may ask: each gives a table of bounded size."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sojourn import store
+from sojourn.assistant.plain import Table, bounded, cell
 from sojourn.browse import choose, commands, entries, notes, records
 from sojourn.browse.choose import Wanted
 from sojourn.browse.curves import TIMES, Load
@@ -18,11 +17,10 @@ from sojourn.browse.records import Seen
 from sojourn.errors import RunFault, SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.store import files
+from sojourn.store.bounds import Bounds
 from sojourn.store.lock import is_live
-from sojourn.store.sql import Bounds
-from sojourn.visible import visible
+from sojourn.store.named import shown
 
-TEXT_MOST = 40_000  # letters of a text
 RECORDS_MOST = 100
 LOADS_MOST = 200
 ROWS_MOST = 200
@@ -31,7 +29,6 @@ WIDTH = 100  # columns of an answer as text
 NS_PER_MS = 1e6
 NEWEST = "newest"
 _KNOWN = 4  # records whose findings are held in memory
-Table = dict[str, Any]
 
 
 class Tools:
@@ -62,7 +59,7 @@ class Tools:
             verdict: holds, violated, unknown or none.
             machine: name of the machine.
             factor: name of a factor that the record varies.
-            since: first day, as 2026-11-26.
+            since: first day, as 2026-11-26, in UTC.
             until: last day.
             limit: how many to list, at most 100.
         """
@@ -73,12 +70,12 @@ class Tools:
             verdict=verdict,
             machine=machine,
             factor=factor,
-            since=since,
-            until=until,
+            since=choose.day(since, "since"),
+            until=choose.day(until, "until"),
         )
         fitting = choose.chosen(self._index.whole(), wanted)
-        shown = fitting[: max(0, min(limit, RECORDS_MOST))]
-        return {"count": len(fitting), "records": [_listed(entry) for entry in shown]}
+        rows = fitting[: max(0, min(limit, RECORDS_MOST))]
+        return {"count": len(fitting), "records": [_listed(entry) for entry in rows]}
 
     def answer(self, record: str = NEWEST) -> Table:
         """The answer of a record as `sojourn show` prints it, with its verdict.
@@ -91,11 +88,11 @@ class Tools:
         path, name = self._record_of(record)
         findings = _findings(path)
         return {
-            "record": name,
+            "record": shown(name),
             "verdict": str(findings.verdict),
             "state": findings.state.text,
             "is_being_measured": is_live(path),
-            "text": _bounded(pipeline.text_of(path, findings, WIDTH)),
+            "text": bounded(pipeline.text_of(path, findings, WIDTH)),
         }
 
     def curve(self, record: str = NEWEST, service: str = "", condition: str = "") -> Table:
@@ -110,18 +107,20 @@ class Tools:
         curves = [
             curve
             for curve in records.seen(path).curves
-            if service in {"", curve.service} and condition in {"", curve.condition}
+            if service in {"", curve.service, bounded(curve.service)}
+            and condition in {"", curve.condition, bounded(curve.condition)}
         ]
         if not curves and (service or condition):
             known = "; ".join(curve.title for curve in records.seen(path).curves)
-            raise StoreFault("there is no such curve", at=name, fix=f"give one of {known[:500]}")
+            fix = f"give one of {known[:500]}"
+            raise StoreFault("there is no such curve", at=shown(name), fix=fix)
         rows = [
             {"service": curve.service, "condition": curve.condition, **_load(load)}
             for curve in curves
             for load in curve.loads
         ]
         return {
-            "record": name,
+            "record": shown(name),
             "loads": rows[:LOADS_MOST],
             "left_out": max(0, len(rows) - LOADS_MOST),
         }
@@ -139,10 +138,10 @@ class Tools:
         path, name = self._record_of(record)
         findings, seen = _findings(path), records.seen(path)
         with files.readable(path, entries.COPY), using(parts()):
-            reasons = [_bounded(one) for one in doubts.reasons(findings)[:ROWS_MOST]]
+            reasons = [bounded(one) for one in doubts.reasons(findings)[:ROWS_MOST]]
             of_services = doubts.of_services(findings)
         return {
-            "record": name,
+            "record": shown(name),
             "points": len(seen.outcomes),
             "points_that_count": sum(one.is_believed for one in seen.outcomes),
             "reasons": reasons,
@@ -172,13 +171,14 @@ class Tools:
             rows.append({"what": what, "command": entry.command})
         named = commands.of_record(self._results, name)
         rows += [{"what": what, "command": command} for what, command in named]
-        return {"record": name, "commands": rows}
+        return {"record": shown(name), "commands": rows}
 
     def sql(self, query: str) -> Table:
         """Query all runs with DuckDB's SQL; it only reads, and sees only the results.
 
         Tables: outcomes, points, resources, left_out. Times are in ns. `describe outcomes` names
-        the columns. A query may run for 30 s, and 200 rows are shown: aggregate, or use LIMIT.
+        the columns. A query may take 30 s, with the reading of all records, and 200 rows are shown:
+        aggregate, or use LIMIT.
 
         Args:
             query: one SELECT.
@@ -188,11 +188,11 @@ class Tools:
             self._results, query, on_fault=lambda _path, _fault: None, bounds=bounds
         )
         try:
-            shown = [[_plain(cell) for cell in row] for row in rows[:ROWS_MOST]]
+            cells = [[cell(one) for one in row] for row in rows[:ROWS_MOST]]
         except MemoryError:
             what, fix = "the answer takes more memory than there is", "select fewer columns"
             raise RunFault(what, at="sql", fix=fix) from None
-        return {"columns": names, "rows": shown, "has_more": len(rows) > ROWS_MOST}
+        return {"columns": names, "rows": cells, "has_more": len(rows) > ROWS_MOST}
 
     def read_note(self, record: str = NEWEST) -> Table:
         """What the user wrote about a record.
@@ -201,26 +201,35 @@ class Tools:
             record: its name from list_records, a part of it, or `newest`.
         """
         _, name = self._record_of(record)
-        return {"record": name, "note": _bounded(notes.load(name))}
+        return {"record": shown(name), "note": bounded(notes.load(name))}
 
-    def write_note(self, record: str, text: str) -> Table:
+    def write_note(self, record: str, text: str, before: str = "") -> Table:
         """Replace the user's note on a record.
 
         Args:
-            record: its name from list_records.
+            record: its whole name from list_records.
             text: the whole note.
+            before: the note that is there now, as read_note gives it; "" if there is none.
         """
-        _, name = self._record_of(record)
-        notes.keep(name, text)
-        return {"record": name, "written": len(text)}
+        every = self._index.whole()
+        name = next((one.name for one in every if record in {one.name, shown(one.name)}), None)
+        if name is None:
+            what = f"a note needs the whole name of a record, which '{record[:200]}' is not"
+            raise SpecFault(what, at=str(self._results), fix="take the name from list_records")
+        present = notes.load(name)
+        if bounded(present) != before:
+            what, fix = "another note is there now", "read it with read_note, and pass it as before"
+            raise StoreFault(what, at=shown(name), fix=fix)
+        notes.keep(name, text, seen=notes.version(present))
+        return {"record": shown(name), "written": len(text)}
 
     def _record_of(self, text: str) -> tuple[Path, str]:
         """Folder and name of the record that is meant, the newest of several."""
         every = self._index.whole()
-        fits = [one for one in every if text in {NEWEST, one.name}]
-        fits = fits or [one for one in every if text and text in one.name]
+        fits = [one for one in every if text in {NEWEST, one.name, shown(one.name)}]
+        fits = fits or [one for one in every if text and text in shown(one.name)]
         if not fits:
-            known = ", ".join(one.name for one in every[:3]) or "none yet"
+            known = ", ".join(shown(one.name) for one in every[:3]) or "none yet"
             raise SpecFault(
                 f"there is no record '{text[:200]}'", at=str(self._results), fix=f"known: {known}"
             )
@@ -229,8 +238,9 @@ class Tools:
 
 
 def _listed(entry: Entry) -> Table:
-    keys = ("name", "started", "state", "verdict", "answered", "answer", "points")
-    return {key: entry.table[key] for key in keys} | {"factors": list(entry.factors)}
+    keys = ("started", "state", "verdict", "answered", "answer", "points")
+    rest = {key: entry.table[key] for key in keys} | {"factors": list(entry.factors)}
+    return {"name": shown(entry.name), **rest}
 
 
 def _findings(path: Path) -> Findings:
@@ -269,17 +279,3 @@ def _load(load: Load) -> Table:
         row[f"{key}_ms"] = None if middle is None else middle / NS_PER_MS
         row[f"{key}_ms_from_to"] = None if ends is None else [end / NS_PER_MS for end in ends]
     return row
-
-
-def _plain(value: object) -> object:
-    """A cell as JSON has it."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int):
-        return value
-    return _bounded(str(value))
-
-
-def _bounded(text: str) -> str:
-    shown = visible(text[: TEXT_MOST + 1])
-    return shown if len(shown) <= TEXT_MOST else f"{shown[:TEXT_MOST]}…"

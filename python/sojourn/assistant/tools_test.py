@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from sojourn.assistant import tools
+from sojourn.assistant import plain, tools
 from sojourn.assistant.tools import ROWS_MOST, Tools
-from sojourn.errors import RunFault
+from sojourn.browse import notes
+from sojourn.errors import RunFault, SpecFault, StoreFault
+from sojourn.store.named import shown
 
 LONG = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
 
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tools:
-    (tmp_path / "cache").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        (tmp_path / variable).mkdir(mode=0o700)
+        monkeypatch.setenv(variable, str(tmp_path / variable))
     return Tools(tmp_path / "results")
+
+
+def made(results: Path, folder: str) -> str:
+    """A record of a few lines; its name."""
+    path = results / "s" / "m" / folder
+    path.mkdir(parents=True)
+    (path / "manifest.json").write_text('{"schema": "sojourn.record/1"}')
+    return f"s/m/{folder}"
 
 
 def test_a_query_has_some_rows_and_says_whether_there_are_more(asked: Tools) -> None:
@@ -42,4 +55,51 @@ def test_a_query_that_takes_much_memory_ends(asked: Tools, monkeypatch: pytest.M
 
 def test_a_long_text_in_a_cell_is_cut(asked: Tools) -> None:
     (row,) = asked.sql("select repeat('x', 1000000), 'short'")["rows"]
-    assert (len(row[0]), row[1]) == (tools.TEXT_MOST + 1, "short")
+    assert (len(row[0]), row[1]) == (plain.TEXT_MOST + 1, "short")
+
+
+def test_a_record_of_any_bytes_is_listed_and_meant_by_what_is_listed(
+    asked: Tools, tmp_path: Path
+) -> None:
+    name = made(tmp_path / "results", os.fsdecode(b"a\xff"))
+    (row,) = asked.list_records(q=shown(name))["records"]
+    assert row["name"] == shown(name)
+    assert json.dumps(row, ensure_ascii=False).encode("utf-8")
+    notes.keep(name, "warm")
+    for record in ("newest", row["name"], row["name"][4:]):
+        assert asked.read_note(record) == {"record": shown(name), "note": "warm"}
+    with pytest.raises(SpecFault) as caught:
+        asked.read_note("absent")
+    assert caught.value.fix.encode("utf-8")
+
+
+def test_a_note_is_written_on_the_record_that_is_named_in_full(
+    asked: Tools, tmp_path: Path
+) -> None:
+    name = made(tmp_path / "results", "20260101T000000Z-0001")
+    for part in ("newest", "0001", "s/m/", ""):
+        with pytest.raises(SpecFault, match="whole name"):
+            asked.write_note(part, "x")
+    asked.write_note(name, "warm\x1b")
+    before = asked.read_note(name)["note"]
+    for other in ("", "cold"):
+        with pytest.raises(StoreFault, match="another note"):
+            asked.write_note(name, "x", other)
+    asked.write_note(name, "new", before)
+    assert notes.load(name) == "new"
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-1-5", "2026-11-31"])
+def test_a_day_that_is_none_is_refused(asked: Tools, tmp_path: Path, day: str) -> None:
+    made(tmp_path / "results", "20260101T000000Z-0001")
+    for bound in ("since", "until"):
+        with pytest.raises(SpecFault, match="no day"):
+            asked.list_records(**{bound: day})  # type: ignore[arg-type]
+    assert asked.list_records(since="20260101", until="2026-01-01")["count"] == 1
+
+
+def test_an_assistant_is_sent_plain_values() -> None:
+    values = {"a": [{"b\x1b": "c\udcff"}, (float("inf"), 1.5, True, None)], "d": Path("e")}
+    sent = plain.table(values)
+    assert sent == {"a": [{"b\\x1b": "c\\udcff"}, [None, 1.5, True, None]], "d": "e"}
+    assert len(plain.table({"text": "x" * 50_000})["text"]) == plain.TEXT_MOST + 1

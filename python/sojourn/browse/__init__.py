@@ -8,6 +8,7 @@
     narrowing  how the search for the highest load came to its interval
     notes      what a person wrote about a record
     words      points and outcomes in a few words
+    priority   runs only where no measurement wants to
 
 `sojourn view`, `sojourn mcp` and `sojourn.open` show it. Nothing here writes into a record.
 """

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from sojourn.browse.entries import Entry
+from sojourn.errors import SpecFault
+from sojourn.store.named import shown
 
 ORDERS = ("newest", "oldest", "study", "points")
 #: Filters by one word: their names in a link, and what each says of a record.
@@ -42,7 +45,7 @@ def chosen(every: Sequence[Entry], wanted: Wanted) -> list[Entry]:
     result = [
         entry
         for entry in every
-        if all(text in values(entry, name) for name, text in facets)
+        if all(_is(entry, name, text) for name, text in facets)
         and (not wanted.since or entry.day >= wanted.since)
         and (not wanted.until or "" < entry.day <= wanted.until)
         and (not words or _has(entry, words))
@@ -54,6 +57,26 @@ def chosen(every: Sequence[Entry], wanted: Wanted) -> list[Entry]:
     elif wanted.order == "points":
         result.sort(key=lambda entry: -entry.points)
     return result
+
+
+def day(text: str, at: str) -> str:
+    """A day that somebody typed, as `Wanted` has it; "" stays.
+
+    Args:
+        text: as ISO 8601 has it.
+        at: what it is the value of.
+
+    Raises:
+        SpecFault: it is no day.
+
+    >>> day("20261126", "since"), day("", "since")
+    ('2026-11-26', '')
+    """
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        what = f"this is no day: '{text[:40]}'"
+        raise SpecFault(what, at=at, fix="write it as 2026-11-26") from None
 
 
 def values(entry: Entry, facet: str) -> tuple[str, ...]:
@@ -78,6 +101,11 @@ def facets(every: Sequence[Entry]) -> Mapping[str, Sequence[tuple[str, int]]]:
     }
 
 
+def _is(entry: Entry, facet: str, text: str) -> bool:
+    every = values(entry, facet)
+    return text in every or text in map(shown, every)
+
+
 def _has(entry: Entry, words: Sequence[str]) -> bool:
-    text = f"{entry.name} {entry.answer} {entry.answered} {entry.state}".lower()
+    text = f"{shown(entry.name)} {entry.answer} {entry.answered} {entry.state}".lower()
     return all(word in text for word in words)

@@ -7,7 +7,6 @@ have come from anywhere, so whatever in it has another form than the lab's count
 from __future__ import annotations
 
 import math
-import os
 import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import disk
 from sojourn.browse.curves import LOADS, OWN
+from sojourn.errors import Fault
+from sojourn.plan.points import Course, Verdict
 from sojourn.visible import in_line, own_command
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 MANIFEST, ANSWER, COMPLETE, POINTS = "manifest.json", "answer.json", "complete.json", "points"
 COPY = "outcomes.parquet"
 COMPLETED, RUNNING, UNFINISHED = "complete", "running", "unfinished"
+UNREADABLE = "unreadable"  # how the state of one begins that cannot be read
 FILE_BYTES, TABLE_BYTES, ROWS = 4 * 1024**2, 64 * 1024**2, 100_000
 ANSWER_MOST, WORD_MOST, FACTORS_MOST = 320, 80, 12
 SPARKS, SCALE = 16, 100  # points of a curve in short, and the side of their square
-_SPARKED = ("service", "phase", "setting", "point_rps", "p99_ns", "verdict")
+_SPARKED = ("service", "phase", "setting", "point_rps", "p99_ns", "verdict", "course")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Entry:
         started: UTC, ISO 8601; "" if unknown.
         state: `COMPLETED`, `RUNNING`, `UNFINISHED`, or why it cannot be read.
         verdict, answer, answered: of its newest report; "" if there is none.
-        points: that are stored.
+        points: that count: those with an outcome.
         factors: names of what it varies, the load left out.
         spark: p99 against load of its first service, each from 0 to `SCALE`, loads ascending.
         command: that made it; "" if it is not one of the lab's.
@@ -80,6 +82,11 @@ class Entry:
         return f"{head[:4]}-{head[4:6]}-{head[6:]}" if head.isdecimal() else ""
 
     @property
+    def is_readable(self) -> bool:
+        """Whether its manifest could be read; why not may pass, so it is looked at again."""
+        return not self.state.startswith(UNREADABLE)
+
+    @property
     def table(self) -> dict[str, Any]:
         """Its fields as JSON has them."""
         return asdict(self)
@@ -99,10 +106,11 @@ def read(path: Path, name: str) -> Entry:
         manifest = disk.read_json(path / MANIFEST, most=FILE_BYTES)
         started = _word(manifest.get("started"))
         command = own_command(str(manifest.get("command", "")))
-    except (OSError, ValueError, AttributeError) as error:
-        return Entry(name=name, state=f"unreadable: {_word(str(error))}")
+    except (OSError, ValueError, AttributeError, Fault) as error:
+        why = error.what if isinstance(error, Fault) else str(error)
+        return Entry(name=name, state=f"{UNREADABLE}: {_word(why)}")
     answer = _answer(path)
-    points, factors, spark = _measured(path)
+    factors, spark = _measured(path)
     return Entry(
         name=name,
         started=started,
@@ -110,7 +118,7 @@ def read(path: Path, name: str) -> Entry:
         verdict=_word(answer.get("verdict")),
         answer=_cut(answer.get("answer"), ANSWER_MOST),
         answered=_word(answer.get("state")),
-        points=points,
+        points=_count(path),
         factors=factors,
         spark=spark,
         command=_cut(command, ANSWER_MOST) if len(command) <= ANSWER_MOST else "",
@@ -120,7 +128,7 @@ def read(path: Path, name: str) -> Entry:
 def _answer(path: Path) -> Mapping[str, Any]:
     try:
         table = disk.read_json(path / ANSWER, most=FILE_BYTES)
-    except (OSError, ValueError):
+    except (OSError, ValueError, Fault):
         return {}
     return table if isinstance(table, dict) else {}
 
@@ -134,26 +142,28 @@ def _cut(value: object, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _measured(path: Path) -> tuple[int, tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """Points, factors and the curve in short, from the copy of all outcomes."""
+def _count(path: Path) -> int:
+    """How many points have an outcome: the copy of all outcomes may be older than the newest."""
+    from sojourn.store.index import present  # noqa: PLC0415 - it loads what reads columns
+
+    try:
+        return len(present(path))
+    except (OSError, Fault):
+        return 0
+
+
+def _measured(path: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """Factors and the curve in short, from the copy of all outcomes."""
     import pyarrow as pa  # noqa: PLC0415 - commands that list nothing start without it
 
+    damage = (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException)
     try:
         table = disk.read_columns(
             path / COPY, rows=ROWS, values=10 * ROWS, columns=_SPARKED, most=TABLE_BYTES
         )
-        return len(table), factors(table), spark(table)
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException):
-        return _folders(path), (), ()
-
-
-def _folders(path: Path) -> int:
-    """How many points were begun, where no copy says how many count."""
-    try:
-        with disk.folder(path / POINTS) as place:
-            return len(os.listdir(place))  # noqa: PTH208 - an open handle
-    except OSError:
-        return 0
+        return factors(table), spark(table)
+    except (*damage, Fault):
+        return (), ()
 
 
 def factors(table: pa.Table) -> tuple[str, ...]:
@@ -170,8 +180,9 @@ def spark(table: pa.Table) -> tuple[tuple[int, int], ...]:
     """p99 (on a logarithmic axis) against load, of believed runs of the condition with most."""
     rows = zip(*(table[name].to_pylist() for name in _SPARKED), strict=True)
     conditions: dict[tuple[object, ...], list[tuple[float, float]]] = {}
-    for service, phase, setting, rps, p99_ns, verdict in rows:
-        is_drawn = verdict != "unknown" and phase not in OWN
+    for service, phase, setting, rps, p99_ns, verdict, course in rows:
+        is_believed = verdict != Verdict.UNKNOWN and (course or Course.STEADY) == Course.STEADY
+        is_drawn = is_believed and phase not in OWN
         if is_drawn and _is_positive(rps) and _is_positive(p99_ns):
             levels = tuple(pair for pair in setting or () if pair[0] not in LOADS)
             conditions.setdefault((service, *levels), []).append((float(rps), float(p99_ns)))

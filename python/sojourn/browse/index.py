@@ -1,8 +1,9 @@
 """Entries of all records of a folder, read once and stored in the user's cache.
 
-A record is known by its folder's inode and the times at which it and its folder of points changed:
-each file of a record is written under another name and renamed, which changes the folder. So a look
-at ten thousand records costs two `stat` calls for each, and only what changed is read again.
+A record is known by its folder's inode and by times of change: of the folder, of its points, and of
+the files that an entry is made of. Such a time changes with a file's rights, too. So a look at ten
+thousand records costs some `stat` calls for each, and only what changed is read again. Of a record
+that could not be read nothing is stored.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from sojourn.browse import entries
 from sojourn.browse.entries import Entry
 from sojourn.disk import cache
 from sojourn.store.lock import is_live
+from sojourn.store.named import OUTCOME, began, number
 
-FORM = "sojourn.index/1"
+FORM = "sojourn.index/2"
 LOOK_S = 1.0  # a younger look is not repeated
 SAVE_EVERY = 1000  # entries that are read between two savings
 MOST = 100_000  # records; the newest ones
 _LEVEL = 1  # of compression: entries are text that repeats
+_FILES = (entries.MANIFEST, entries.ANSWER, entries.COPY, entries.POINTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Index:
                 is_running = is_live(self._results / name)
                 entry = replace(entry, state=entries.RUNNING if is_running else entries.UNFINISHED)
             result.append(entry)
-        result.sort(key=lambda entry: (entry.folder, entry.name), reverse=True)
+        result.sort(key=_by_start, reverse=True)
         return Look(result, pending)
 
     def _read_all(self) -> None:
@@ -111,10 +114,15 @@ class Index:
 
     def _save(self) -> None:
         with self._lock:
-            there = {name: self._known[name] for name in self._there if name in self._known}
-        rows = [[stamp, entry.table] for stamp, entry in there.values()]
+            there = [self._known[name] for name in self._there if name in self._known]
+        rows = [[stamp, entry.table] for stamp, entry in there if entry.is_readable]
         text = json.dumps({"schema": FORM, "rows": rows}, ensure_ascii=False)
-        cache.keep(_key(self._results), zlib.compress(text.encode("utf-8", "replace"), _LEVEL))
+        content = text.encode("utf-8", "surrogatepass")  # names of folders may be no text
+        cache.keep(_key(self._results), zlib.compress(content, _LEVEL))
+
+
+def _by_start(entry: Entry) -> tuple[str, str, str]:
+    return began(entry.folder, entry.started), entry.folder, entry.name
 
 
 def scan(results: Path) -> list[tuple[str, str]]:
@@ -124,7 +132,7 @@ def scan(results: Path) -> list[tuple[str, str]]:
         for study in _folders(results)
         for machine in _folders(study.path)
         for record in _folders(machine.path)
-        if (mark := stamp(record.path))
+        if (mark := _mark(record.path))
     ]
     if len(result) > MOST:
         result.sort(key=lambda pair: pair[0].rpartition("/")[2])
@@ -139,18 +147,39 @@ def _folders(path: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
+def _mark(record: str) -> str:
+    """A text that changes with a record's entry; "" if it is no record.
+
+    The outcome of the last point changes none of the folders above it.
+    """
+    text = stamp(record)
+    if not text or _changed_ns(f"{record}/{entries.COMPLETE}"):
+        return text
+    points = f"{record}/{entries.POINTS}"
+    try:
+        last = max(os.listdir(points), key=number, default="")  # noqa: PTH208 - of ten thousand
+    except OSError:
+        return text
+    return f"{text} {_changed_ns(f'{points}/{last}/{OUTCOME}')}"
+
+
 def stamp(record: str | Path) -> str:
-    """A text that changes with a record's entry; "" if it is no record."""
+    """A text that changes with a record's own files; "" if it is no record."""
     try:
         os.lstat(f"{record}/{entries.MANIFEST}")
         own = os.lstat(record)
     except OSError:
         return ""
+    times = (str(_changed_ns(f"{record}/{name}")) for name in _FILES)
+    return " ".join((str(own.st_ino), str(own.st_ctime_ns), *times))
+
+
+def _changed_ns(path: str) -> int:
+    """When a file, or who may read it, changed; 0: there is none."""
     try:
-        points_ns = os.lstat(f"{record}/{entries.POINTS}").st_mtime_ns
+        return os.lstat(path).st_ctime_ns
     except OSError:
-        points_ns = 0
-    return f"{own.st_ino} {own.st_mtime_ns} {points_ns}"
+        return 0
 
 
 def _key(results: Path) -> str:

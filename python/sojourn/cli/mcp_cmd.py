@@ -26,6 +26,8 @@ def mcp(folder: Folder = None, notes: Notes = False) -> None:
     The assistant can list records and read answers, curves, doubts, and the commands to run next.
     It can query all runs with SQL. It runs no command and changes nothing.
 
+    While load runs, it takes only CPU time that nothing else wants.
+
     \b
     Examples:
       claude mcp add sojourn -- sojourn mcp /home/me/results
@@ -38,6 +40,9 @@ def mcp(folder: Folder = None, notes: Notes = False) -> None:
     if not results.is_dir():
         raise SpecFault("there is no such folder", at=str(results), fix="name a folder of results")
     lowered.for_reading(results)
+    from sojourn.browse import priority
+
+    priority.step_back()  # before anything is loaded
     from sojourn.assistant.serve import serve
 
     serve(results, has_notes=notes)

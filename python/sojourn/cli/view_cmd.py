@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,15 @@ from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
 
 PORT = 8480
+RECORD = "[0-9]*T[0-9]*Z-*"  # name of a record's folder: when it began
+#: What a record's, a machine's and a study's own folder has, by how deep it lies in the results.
+LOOKS = {3: "manifest.json", 2: f"{RECORD}/manifest.json", 1: f"*/{RECORD}/manifest.json"}
 
 Folder = Annotated[
     Path | None,
     typer.Argument(
         metavar="[FOLDER]",
-        help="Folder of results, or of dumps of the black box; or one dump.",
+        help="Folder of results, or a study or record in it; folder of dumps, or one dump.",
         show_default=f"{RESULTS}",
     ),
 ]
@@ -48,16 +52,33 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
 
     extras.require(extras.WEB)
     extras.require(extras.SERVER)
-    results = RESULTS if folder is None else folder
-    is_file = results.is_file()
-    if not is_file and not results.is_dir():
-        raise SpecFault("there is no such folder", at=str(results), fix="name a folder of results")
-    named, results = results, results.absolute().parent if is_file else results
-    lowered.for_reading(results)
+    named = RESULTS if folder is None else folder
+    is_file = named.is_file()
+    if not is_file and not named.is_dir():
+        raise SpecFault("there is no such folder", at=str(named), fix="name a folder of results")
+    lowered.for_reading(named.absolute().parent if is_file else named)
     from sojourn.view import dumps, links
     from sojourn.view.serve import serve
 
     if is_file:
         dumps.check(named)
-    path = links.dump(named.name) if is_file else "/"
+        results, path = named.absolute().parent, links.dump(named.name)
+    else:
+        results, path = _shown(named)
     serve(results, port, lambda address: put(f"open {address}\n^C ends it"), path)
+
+
+def _shown(folder: Path) -> tuple[Path, str]:
+    """The folder of results that a folder is, or lies in, and the page that shows it."""
+    from sojourn.view import links
+
+    whole = folder.resolve()
+    for depth, pattern in LOOKS.items():
+        is_there = any(True for _ in folder.glob(pattern))
+        is_own = depth < 3 or fnmatch(whole.name, RECORD)
+        if is_there and is_own and len(whole.parents) > depth:  # `/` is no folder of results
+            names = whole.parts[-depth:]
+            filters = dict(zip(("study", "machine"), names, strict=False))
+            path = links.record("/".join(names)) if depth == 3 else links.listing(**filters)
+            return whole.parents[depth - 1], path
+    return folder, "/"

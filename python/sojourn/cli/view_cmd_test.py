@@ -37,7 +37,7 @@ def test_a_missing_package_and_a_missing_folder_are_named(
 
 
 def test_it_answers_on_loopback_alone_and_a_taken_port_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    pytest.importorskip("uvicorn", reason="needs the extra view")
     command = [sys.executable, "-m", "sojourn", "view", str(tmp_path), "--port"]
     env = {"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     with subprocess.Popen(
@@ -49,6 +49,9 @@ def test_it_answers_on_loopback_alone_and_a_taken_port_is_named(tmp_path: Path) 
             url = re.fullmatch(r"open (http://127\.0\.0\.1:(\d+)/\?key=\S{20,})\n", line)
             assert url, line
             assert _listens(int(url[2])) == {"0100007F"}
+            with urllib.request.urlopen(url[1], timeout=60) as page:  # noqa: S310
+                assert page.geturl() == re.sub(r"/\?key=(.*)", r"/\1/", url[1])
+                assert page.headers["Set-Cookie"] is None
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(f"http://127.0.0.1:{url[2]}/", timeout=60)
             assert refused.value.code == 403
@@ -83,7 +86,7 @@ def test_a_port_that_no_one_may_have_is_refused(capsys: pytest.CaptureFixture[st
 def test_a_file_that_is_no_dump_is_refused_before_anything_is_served(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    pytest.importorskip("uvicorn", reason="needs the extra view")
     for name, what in (("k6.json", "sojourn open FILE"), (DUMP, "no dump of the black box")):
         (tmp_path / name).write_text("{}")
         assert main(["view", str(tmp_path / name)]) == 2
@@ -93,7 +96,7 @@ def test_a_file_that_is_no_dump_is_refused_before_anything_is_served(
 def test_a_dump_that_is_named_is_the_page_that_the_address_leads_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    pytest.importorskip("uvicorn", reason="needs the extra view")
     from sojourn.view import serve
 
     seen: list[tuple[Path, str]] = []
@@ -104,3 +107,32 @@ def test_a_dump_that_is_named_is_the_page_that_the_address_leads_to(
     assert main(["view", str(tmp_path / DUMP)]) == 0
     assert main(["view", str(tmp_path)]) == 0
     assert seen == [(tmp_path, f"/dump/{DUMP}"), (tmp_path, "/")]
+
+
+def test_a_study_a_machine_or_a_record_that_is_named_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("uvicorn", reason="needs the extra view")
+    from sojourn.view import serve
+
+    seen: list[tuple[Path, str]] = []
+    monkeypatch.setattr(
+        serve, "serve", lambda results, port, show, path: seen.append((results, path))
+    )
+    results = tmp_path / "results"
+    record = results / "s/m/20260101T000000Z-0001"
+    other = tmp_path / "web/pages/app"
+    for folder in (record, other):
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text("{}")
+    named = [record, record.parent, record.parents[1], results, other, other.parent]
+    for folder in named:
+        assert main(["view", str(folder)]) == 0
+    assert seen == [
+        (results, "/r/s/m/20260101T000000Z-0001"),
+        (results, "/?study=s&machine=m"),
+        (results, "/?study=s"),
+        (results, "/"),
+        (other, "/"),
+        (other.parent, "/"),
+    ]

@@ -20,7 +20,7 @@ from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
 from sojourn.store import files, lock
-from sojourn.store.named import MANIFEST, POINTS
+from sojourn.store.named import MANIFEST, POINTS, by_start
 from sojourn.store.record import (
     COMPLETE,
     FORM,
@@ -168,7 +168,7 @@ def _unfinished(
 ) -> Path | None:
     text = spec.to_toml(study)
     still = {(one.service, one.levels) for one in skipped}
-    for path in sorted(home.iterdir(), reverse=True):
+    for path in sorted(home.iterdir(), key=by_start, reverse=True):
         if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
             continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
@@ -226,9 +226,10 @@ def read(path: Path) -> Record:
 def last(results: Path, study: str) -> Record | None:
     """The newest complete record of a study on this machine; None without one that can be read."""
     home = results / study / plain(platform.node() or "host")
-    for path in sorted(home.glob(f"*/{MANIFEST}"), reverse=True):
+    every = (path.parent for path in home.glob(f"*/{MANIFEST}"))
+    for path in sorted(every, key=by_start, reverse=True):
         try:
-            record = Record(path.parent)
+            record = Record(path)
         except Fault:
             continue
         if record.is_complete:

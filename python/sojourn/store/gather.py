@@ -22,7 +22,7 @@ from sojourn.store import files, index
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
 from sojourn.store.find import read
 from sojourn.store.listing import own
-from sojourn.store.named import POINTS
+from sojourn.store.named import POINTS, shown
 from sojourn.store.record import OF_RECORD, left_out_of
 
 FROM = ("study", "machine", "record")
@@ -61,24 +61,39 @@ class Part:
 
 
 OnFault: TypeAlias = Callable[[Path, Fault], None]
+Check: TypeAlias = Callable[[], None]
 
 
 def parts(
-    results: Path, on_fault: OnFault | None, *, has_resources: bool = False
+    results: Path,
+    on_fault: OnFault | None,
+    *,
+    has_resources: bool = False,
+    check: Check | None = None,
 ) -> Iterator[Part]:
     """What each record of a folder gives; one that cannot be read is handed to `on_fault`.
 
+    Args:
+        results: folder of the records.
+        on_fault: takes a record that cannot be read, and why.
+        has_resources: read the resources of each point, too.
+        check: is called before each record, and raises where there is no time for it.
+
     Raises:
-        Fault: a record cannot be read, and there is no `on_fault`.
+        Fault: a record cannot be read, and there is no `on_fault`; or `check` raised it.
     """
     for path in own(results):
+        if check:
+            check()
         try:
             with files.readable(path, OF_RECORD):
-                yield _part(path, has_resources=has_resources)
+                part = _part(path, has_resources=has_resources)
         except Fault as fault:
             if on_fault is None:
                 raise
             on_fault(path, fault)
+        else:
+            yield part
 
 
 def _part(path: Path, *, has_resources: bool) -> Part:
@@ -94,7 +109,7 @@ def _part(path: Path, *, has_resources: bool) -> Part:
                 at=str(path),
                 fix="take the record out of the folder; it was damaged or not written here",
             ) from None
-    home = dict(zip(FROM, path.parts[-len(FROM) :], strict=True))
+    home = dict(zip(FROM, map(shown, path.parts[-len(FROM) :]), strict=True))
     try:
         own_columns = table.select([*SCHEMA.names, *_BESIDE])
         rows = pa.concat_tables([SCHEMA.empty_table(), own_columns], promote_options="default")

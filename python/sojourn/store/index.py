@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from sojourn import disk
 from sojourn.errors import RunFault, StoreFault
 from sojourn.store import columns, files
-from sojourn.store.named import OUTCOME, POINTS
+from sojourn.store.named import OUTCOME, POINTS, number
 
 NAME = "outcomes.parquet"
 FORM = "sojourn.outcomes/1"
@@ -65,12 +65,6 @@ def _linked(path: Path) -> StoreFault:
         at=str(path),
         fix="remove the link, or replace it by its target",
     )
-
-
-def number(name: str) -> int:
-    """Of a point's folder: `0007-memcached-…` is 7; 0 if it has none."""
-    head = name.partition("-")[0]
-    return int(head) if head.isdecimal() else 0
 
 
 def _point_file(folder: str, name: str) -> Kept | None:

@@ -15,7 +15,7 @@ from sojourn.errors import Fault
 from sojourn.samples.names import RAW
 from sojourn.store import files
 from sojourn.store.lock import is_live
-from sojourn.store.named import OUTCOME, POINTS, records
+from sojourn.store.named import OUTCOME, POINTS, by_start, records
 from sojourn.store.record import OF_RECORD, Record
 
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system
@@ -49,7 +49,7 @@ class Listed:
 
 def listed(results: Path) -> Sequence[Listed]:
     """Every record that lies in the folder."""
-    return [_listed(path) for path in sorted(own(results), key=_by_time, reverse=True)]
+    return [_listed(path) for path in sorted(own(results), key=by_start, reverse=True)]
 
 
 def own(results: Path) -> Iterator[Path]:
@@ -57,11 +57,6 @@ def own(results: Path) -> Iterator[Path]:
     for path in records(results):
         if not any(part.is_symlink() for part in (path, *path.parents[:2])):
             yield path
-
-
-def _by_time(path: Path) -> tuple[str, str]:
-    """A record's folder begins with its start."""
-    return path.name, str(path)
 
 
 def _listed(path: Path) -> Listed:

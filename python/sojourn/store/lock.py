@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +19,8 @@ from sojourn.store.files import disk_faults
 
 NAME = "lock"
 BYTES = 4096  # it says who holds it, and no more
+LOOK_S = 1.0  # so long `is_live` of another program may hold a lock: it may run as an idle task
+AGAIN_S = 0.02
 
 
 def take(folder: Path) -> IO[bytes]:
@@ -29,18 +32,35 @@ def take(folder: Path) -> IO[bytes]:
     path = folder / NAME
     with disk_faults(path):
         handle = disk.append(path)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not try_take(handle.fileno()):
         handle.close()
         fix = "wait for it to end, or stop it; two runs at once would disturb each other"
-        raise busy(folder, fix) from None
+        raise busy(folder, fix)
     who = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid())}
     with disk_faults(path):
         handle.truncate(0)
         handle.write(json.dumps(who).encode())
         handle.flush()
     return handle
+
+
+def try_take(handle: int) -> bool:
+    """Take an open file's lock; False if another process writes into the record.
+
+    Whoever only looks (`is_live`) has the lock for a moment, so that is waited for.
+    """
+    end_s = time.monotonic() + LOOK_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end_s:
+                return False
+        except OSError:  # a file system without locks
+            return False
+        else:
+            return True
+        time.sleep(AGAIN_S)
 
 
 def busy(folder: Path, fix: str) -> StoreFault:

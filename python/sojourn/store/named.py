@@ -2,18 +2,90 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import StoreFault
+from sojourn.visible import in_line
 
 MANIFEST = "manifest.json"
 POINTS, OUTCOME = "points", "outcome.parquet"
+MANIFEST_BYTES = 4 * 1024**2
+_TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)  # how the name of a record's folder begins
+_DIGEST_BYTES = 4
 
 
 def records(results: Path) -> Iterator[Path]:
     """Folders of all records, oldest first within each study and machine."""
-    yield from sorted(path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
+    every = (path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
+    yield from sorted(every, key=lambda path: (path.parts[-3:-1], by_start(path)))
+
+
+def number(name: str) -> int:
+    """Of a point's folder: `0007-memcached-…` is 7; 0 if it has none."""
+    head = name.partition("-")[0]
+    return int(head) if head.isdecimal() else 0
+
+
+def began(folder: str, started: object) -> str:
+    """When a record began, as `20261126T120000Z`, which sorts by time; "" if it is unknown.
+
+    Args:
+        folder: the name of its folder, which begins with the time unless somebody renamed it.
+        started: what its manifest says, ISO 8601; it counts where the folder's name has no time.
+
+    >>> began("20261126T120000Z-7d37", ""), began("baseline", "2026-11-26T13:00:00+01:00")
+    ('20261126T120000Z', '20261126T120000Z')
+    """
+    if match := _TIME.match(folder):
+        return match[0]
+    try:
+        at = datetime.fromisoformat(str(started))
+        at = at.astimezone(UTC) if at.tzinfo else at
+    except (ValueError, OverflowError):
+        return ""
+    return f"{at:%Y%m%dT%H%M%SZ}"
+
+
+def by_start(path: Path) -> tuple[str, str, str]:
+    """A key that sorts records by when they began; names decide between those of one second."""
+    return began(path.name, "") or began("", _started(path)), path.name, str(path)
+
+
+def _started(path: Path) -> object:
+    """What a record says itself; "" if it cannot be read."""
+    try:
+        return disk.read_json(path / MANIFEST, most=MANIFEST_BYTES).get("started", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def shown(name: str) -> str:
+    r"""A record's name in letters that any program can pass on; `resolve` takes it back.
+
+    A folder may be called by any bytes. Those that are no text, and what controls a terminal, are
+    spelled. A digest tells apart what is spelled alike.
+
+    >>> shown("study/machine/20261126T120000Z-7d37")
+    'study/machine/20261126T120000Z-7d37'
+    >>> print(shown("study/machine/a\udcff").partition("~")[0])
+    study/machine/a\udcff
+    """
+    if in_line(name) == name:
+        return name
+    return "/".join(map(_shown, name.split("/")))
+
+
+def _shown(part: str) -> str:
+    text = in_line(part)
+    if text == part:
+        return part
+    raw = part.encode("utf-8", "surrogatepass")
+    return f"{text}~{blake2b(raw, digest_size=_DIGEST_BYTES).hexdigest()}"
 
 
 def resolve(results: Path, name: str | None) -> Path:
@@ -24,14 +96,23 @@ def resolve(results: Path, name: str | None) -> Path:
     """
     if name and (Path(name) / MANIFEST).is_file():
         return Path(name)
-    known = list(records(results))
-    fits = [path for path in known if not name or name in path.relative_to(results).parts]
-    fits = fits or [p for p in known if name and name in str(p.relative_to(results))]
+    known = {path: str(path.relative_to(results)) for path in records(results)}
+    fits = [path for path, whole in known.items() if not name or name in _words(whole)]
+    fits = fits or [
+        path for path, whole in known.items() if name and (name in whole or name in shown(whole))
+    ]
     if not fits:
-        newest = ", ".join(str(p.relative_to(results)) for p in known[-3:]) or "none yet"
+        newest = sorted(known, key=by_start)[-3:]
+        names = ", ".join(shown(known[path]) for path in newest)
         raise StoreFault(
             f"there is no record '{name}'" if name else "there is no record yet",
             at=str(results.absolute()),
-            fix=f"known: {newest}; see `sojourn ls`" if known else "begin with `sojourn run STUDY`",
+            fix=f"known: {names}; see `sojourn ls`" if known else "begin with `sojourn run STUDY`",
         )
-    return max(fits, key=lambda path: path.name)
+    return max(fits, key=by_start)
+
+
+def _words(whole: str) -> set[str]:
+    """By which a person names a record: its name and each part of it, as they are and as shown."""
+    every = [whole, *whole.split("/")]
+    return {*every, *map(shown, every)}

@@ -39,7 +39,7 @@ from sojourn.plan.points import Outcome, Point
 from sojourn.samples.versioned import check_version, read_json
 from sojourn.spec.text import STUDY_BYTES
 from sojourn.store import files
-from sojourn.store.named import MANIFEST, OUTCOME, POINTS
+from sojourn.store.named import MANIFEST, OUTCOME, POINTS, number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +111,7 @@ class Record:
         from sojourn.store import index  # noqa: PLC0415  # see above
 
         with files.readable(self.path, OF_RECORD):
-            return _outcomes(self.path, index.rows(self.path))
+            return outcomes_of(self.path, index.rows(self.path))
 
     def folder_of(self, outcome: Outcome) -> Path:
         """Where the files of a point lie; StoreFault if it names a folder elsewhere."""
@@ -134,9 +134,9 @@ class OpenRecord(Record):
         super().__init__(path)
         self._lock = handle
         table = index.renewed(path)
-        self._outcomes = list(_outcomes(path, table))
+        self._outcomes = outcomes_of(path, table)
         self._index = index.Writer(path, table)
-        self._number = max(map(index.number, os.listdir(path / POINTS)), default=0)  # noqa: PTH208
+        self._number = max(map(number, os.listdir(path / POINTS)), default=0)  # noqa: PTH208
 
     def __enter__(self) -> Self:
         return self
@@ -250,8 +250,12 @@ def _text(table: Mapping[str, Any]) -> str:
     return json.dumps(table, indent=2) + "\n"
 
 
-def _outcomes(path: Path, table: pa.Table) -> list[Outcome]:
-    """The outcomes of the rows of a record's index."""
+def outcomes_of(path: Path, table: pa.Table) -> list[Outcome]:
+    """The outcomes of the rows of a record, as `index.rows` has them.
+
+    Raises:
+        StoreFault: a row is damaged.
+    """
     from sojourn.store import columns, index  # noqa: PLC0415  # see above
 
     points = path / POINTS

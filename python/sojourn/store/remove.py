@@ -1,15 +1,15 @@
 """Removing records, or only their raw requests. Nothing outside the results folder is touched.
 
 The way to a record is walked folder by folder through open handles, none of which may be a link;
-what is removed is named relative to such a handle. So a link that is put in the way meanwhile leads
-nowhere. The record's own lock is held: no one goes on with a study that is being removed.
+what is removed is named relative to such a handle, the folders that become empty too. So a link
+that is put in the way meanwhile leads nowhere. The record's own lock is held: no one goes on with a
+study that is being removed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -30,10 +30,16 @@ DEPTH = 3  # study, machine, record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
-    """Open handles of a record's folder and of the one above."""
+    """The open way to a record.
 
-    above: int
-    name: str
+    Attributes:
+        names: of the folders of study, machine and record.
+        above: handles of the folders in which these names are.
+        record: handle of the record's folder.
+    """
+
+    names: tuple[str, ...]
+    above: tuple[int, ...]
     record: int
 
 
@@ -46,10 +52,10 @@ def remove(results: Path, path: Path) -> int:
     size, _ = sizes(path)
     with _held(results, path) as way, _faults(path):
         os.unlink(MANIFEST, dir_fd=way.record)  # from now on it is not a record, however this ends
-        disk.tree.remove(way.name, dir_fd=way.above)
-    for folder in path.parents[: DEPTH - 1]:
-        with contextlib.suppress(OSError):  # another record is in it
-            folder.rmdir()
+        disk.tree.remove(way.names[-1], dir_fd=way.above[-1])
+        for name, above in reversed([*zip(way.names, way.above, strict=True)][:-1]):
+            with contextlib.suppress(OSError):  # another record is in it
+                os.rmdir(name, dir_fd=above)
     return size
 
 
@@ -84,7 +90,7 @@ def _held(results: Path, path: Path) -> Iterator[_Way]:
         if not stat.S_ISREG(result.st_mode):
             raise _no_record(path, OSError(errno.ELOOP, "its manifest is a link"))
         stack.enter_context(_locked(handles[-1], path))
-        yield _Way(above=handles[-2], name=parts[-1], record=handles[-1])
+        yield _Way(names=parts, above=tuple(handles[:-1]), record=handles[-1])
 
 
 def _parts(results: Path, path: Path) -> tuple[str, ...]:
@@ -119,11 +125,8 @@ def _locked(record: int, path: Path) -> Iterator[None]:
         yield
         return
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise lock.busy(path, "stop it first, or wait for it to end") from None
-    try:
+        if not lock.try_take(handle):
+            raise lock.busy(path, "stop it first, or wait for it to end")
         yield
     finally:
         os.close(handle)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import spec, store
+from sojourn import disk, spec, store
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, next_point
 from sojourn.plan.rehearsal import imagine
@@ -112,6 +112,27 @@ def test_no_link_on_the_way_is_followed(
     with pytest.raises(StoreFault, match="a link leads out"):
         act(results, path)
     assert sorted(elsewhere.rglob("*")) == files
+
+
+def test_a_link_that_is_laid_while_a_record_is_removed_costs_no_folder_elsewhere(
+    results: Path, record: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders that become empty are removed too: of the results, not of where a link leads."""
+    path = record("selfcheck")
+    study, elsewhere = path.parents[1], results.parent / "elsewhere"
+    (elsewhere / path.parent.name).mkdir(parents=True)
+    real = disk.tree.remove
+
+    def exchanged(name: str, *, dir_fd: int) -> None:
+        real(name, dir_fd=dir_fd)
+        study.rename(results.parent / "moved")
+        study.symlink_to(elsewhere)
+
+    monkeypatch.setattr(disk.tree, "remove", exchanged)
+    remove(results, path)
+    assert not path.exists()
+    assert (elsewhere / path.parent.name).is_dir()
+    assert study.is_symlink()
 
 
 def test_links_inside_a_record_are_removed_and_not_followed(

@@ -18,7 +18,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
@@ -29,6 +28,7 @@ from sojourn import extras
 from sojourn.errors import RunFault, SpecFault
 from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
 from sojourn.store import gather
+from sojourn.store.bounds import Bounds, Time
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
 from sojourn.store.gather import FROM
 
@@ -54,21 +54,6 @@ BATCH = 10_000  # rows between two looks at whether the query is to end
 INTERRUPT_EVERY_S = 0.1
 
 Table: TypeAlias = tuple[list[str], list[tuple[object, ...]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What a query may take; it then runs on one thread.
-
-    Attributes:
-        rows: that are read; further ones are left.
-        seconds: that it may run.
-        memory: of the whole database, as DuckDB has it, such as `1GB`. Nothing goes to a disk.
-    """
-
-    rows: int
-    seconds: float
-    memory: str
 
 
 def connect(
@@ -190,11 +175,13 @@ def query(
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
     library = extras.need(extras.SQL)
     has_resources = USED in statement.lower()
-    outcome = list(gather.parts(results, on_fault, has_resources=has_resources))
+    time = Time(bounds.seconds) if bounds else None
+    check = time.check if time else None
+    outcome = list(gather.parts(results, on_fault, has_resources=has_resources, check=check))
     try:
         base = connect(outcome, has_resources=has_resources, bounds=bounds)
         with contextlib.closing(base):
-            return _answer(base, statement, bounds)
+            return _answer(base, statement, bounds.rows if bounds else sys.maxsize, time)
     except (MemoryError, library.OutOfMemoryException):
         raise RunFault(
             "the query takes more memory than it may have",
@@ -203,12 +190,12 @@ def query(
         ) from None
 
 
-def _answer(base: duckdb.DuckDBPyConnection, statement: str, bounds: Bounds | None) -> Table:
+def _answer(base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Time | None) -> Table:
     library = extras.need(extras.SQL)
     try:
         if any(part.type.name not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)
-        return _in_time(base, statement, bounds)
+        return _in_time(base, statement, most, time)
     except library.Error as error:
         if isinstance(error, library.OutOfMemoryException) or _NO_DISK in str(error):
             raise MemoryError from None
@@ -219,20 +206,19 @@ def _answer(base: duckdb.DuckDBPyConnection, statement: str, bounds: Bounds | No
         ) from None
 
 
-def _in_time(base: duckdb.DuckDBPyConnection, statement: str, bounds: Bounds | None) -> Table:
+def _in_time(
+    base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Time | None
+) -> Table:
     """Run a query in a thread of its own, because while DuckDB works, ^C reaches no one here."""
-    most, seconds = bounds.rows if bounds else sys.maxsize, bounds.seconds if bounds else None
     is_over = Event()
     with ThreadPoolExecutor(max_workers=1) as thread:
         future = thread.submit(_rows, base, statement, most, is_over)
         try:
-            return future.result(seconds)
+            return future.result(time.left_s if time else None)
         except TimeoutError:
-            raise RunFault(
-                f"the query takes longer than {seconds or 0:g} s",
-                at="sojourn sql",
-                fix="ask for less, or run it yourself with `sojourn sql`, which has no limit",
-            ) from None
+            if time is None:
+                raise
+            raise time.fault from None
         finally:
             is_over.set()
             while not future.done():  # an interrupt before the query begins is forgotten

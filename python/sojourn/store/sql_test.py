@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 from dataclasses import replace
@@ -19,9 +20,10 @@ from sojourn.plan import Planner, next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
-from sojourn.store import sql
+from sojourn.store import gather, sql
+from sojourn.store.bounds import Bounds
+from sojourn.store.named import shown
 from sojourn.store.record import OpenRecord
-from sojourn.store.sql import Bounds
 from sojourn.testing_questions import PLANS
 
 FORGED = (
@@ -54,6 +56,17 @@ def test_sql_sees_every_record_and_an_empty_folder(study: Study, tmp_path: Path)
     with pytest.raises(SpecFault) as caught:
         store.query(tmp_path, "select nix from outcomes")
     assert "nix" in caught.value.what
+
+
+def test_a_folder_of_any_bytes_keeps_no_one_from_the_records(study: Study, tmp_path: Path) -> None:
+    with store.open(tmp_path, study, machine="m") as record:
+        measure(record, study, 1)
+    strange = record.path.with_name(os.fsdecode(b"a\xff"))
+    record.path.rename(strange)
+    with store.open(tmp_path, study, machine="n") as record:
+        measure(record, study, 1)
+    _, rows = store.query(tmp_path, "select record from outcomes order by machine")
+    assert rows == [(shown(strange.name),), (record.path.name,)]
 
 
 def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
@@ -235,6 +248,18 @@ def test_sql_without_bounds_has_every_row(tmp_path: Path) -> None:
 def test_sql_ends_when_its_time_is_over(tmp_path: Path) -> None:
     with pytest.raises(RunFault, match=r"longer than 0\.2 s"):
         store.query(tmp_path / "none", LONG, bounds=replace(BOUNDS, seconds=0.2))
+
+
+def test_the_reading_of_the_records_is_part_of_the_time(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.open(tmp_path, study) as record:
+        measure(record, study, 1)
+    read: list[Path] = []
+    monkeypatch.setattr(gather, "_part", lambda path, **_: read.append(path))
+    with pytest.raises(RunFault, match="longer than 0 s"):
+        store.query(tmp_path, "select 1", bounds=replace(BOUNDS, seconds=0.0))
+    assert read == []
 
 
 def test_sql_takes_no_more_memory_than_it_may_and_no_disk(

@@ -3,6 +3,7 @@
     serve      binds to loopback, prints the address, sleeps until somebody asks
     app        which address shows what
     guard      who may ask: host, key, and what a page may do
+    links      addresses of pages, which begin with the key
     listing    the list of records
     record     one record, its runs, and the comparison of several
     live       a record that is being measured, as its files change

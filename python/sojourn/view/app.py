@@ -17,9 +17,11 @@ from sojourn.browse.index import Index
 from sojourn.errors import Fault, StoreFault
 from sojourn.view import dumps, listing, live, pages, record
 from sojourn.view.guard import Guard
+from sojourn.visible import visible
 
 RECORD = "/r/{study}/{machine}/{folder}"
 NOTE_BYTES = 4 * notes.TEXT_BYTES  # of a request
+NO_NOTE = notes.version("")  # what a save replaces that names no version
 
 
 def app(results: Path, key: str) -> Starlette:
@@ -46,12 +48,16 @@ def app(results: Path, key: str) -> Starlette:
         middleware=[Middleware(Guard, key=key)],
         exception_handlers={Fault: _fault, 404: _absent},
     )
+    made.router.redirect_slashes = False  # a redirect would lead to an address without the key
     made.state.results, made.state.index = results, Index(results)
     return made
 
 
 async def note(request: Request) -> Response:
-    """Keep what a person wrote about a record: the one thing that is written."""
+    """Keep what a person wrote about a record: the one thing that is written.
+
+    A save names the version that its page showed, and replaces no other one.
+    """
     name, _ = await run_in_threadpool(record.path_of, request)
     body = b""
     async for part in request.stream():
@@ -59,20 +65,22 @@ async def note(request: Request) -> Response:
         if len(body) > NOTE_BYTES:
             raise StoreFault("the note is too long", at=name, fix="shorten it")
     try:
-        text = json.loads(body)["text"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        text = None
-    if not isinstance(text, str):
-        raise StoreFault("this is no note", at=name, fix='send {"text": "…"}')
-    await run_in_threadpool(notes.keep, name, text)
-    return JSONResponse({"stored": len(text)})
+        table = json.loads(body)
+        text, version = table["text"], table.get("version", NO_NOTE)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        text = version = None
+    if not isinstance(text, str) or not isinstance(version, str):
+        raise StoreFault("this is no note", at=name, fix='send {"text": "…", "version": "…"}')
+    await run_in_threadpool(notes.keep, name, text, version)
+    return JSONResponse({"stored": len(text), "version": notes.version(text)})
 
 
 def _fault(request: Request, fault: Exception) -> Response:
     """What, where, and how to fix it."""
     status = 404 if isinstance(fault, StoreFault) else 400
     if request.method == "POST" and isinstance(fault, Fault):
-        return JSONResponse({"what": fault.what, "at": fault.at, "fix": fault.fix}, status)
+        words = {"what": fault.what, "at": fault.at, "fix": fault.fix}
+        return JSONResponse({key: visible(text) for key, text in words.items()}, status)
     return pages.page("fault.html.j2", status=status, title="Error", fault=fault)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs sojourn[view]")
-pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+pytest.importorskip("starlette", reason="needs the extra view")
+pytest.importorskip("uvicorn", reason="needs the extra view")
 
 from sojourn.errors import SpecFault
 from sojourn.importers import ring_dump
 from sojourn.importers.testing import content
 from sojourn.view import dumps
-from sojourn.view.serving_testing import Served, serving
+from sojourn.view.serving_testing import ROOT, Served, serving
 
 NAME = "ring-20261127T010832Z-001.json"
 STRANGE = '<img src=x onerror="document.body.dataset.ran=1">\u202e\x1b[2J'
@@ -55,7 +55,7 @@ def test_the_list_has_dumps_and_none_of_their_other_files(served: Served, folder
     (folder / "ring-20261127T020000Z-001.json").symlink_to(other)
     text = served.ask("/").text
     assert text.count("/dump/") == 1
-    assert f'href="/dump/{NAME}"' in text
+    assert f'href="{ROOT}/dump/{NAME}"' in text
     assert "2026-11-27 01:08:32 UTC" in text
     assert served.ask("/dump/ring-20261127T020000Z-001.json").status == 404
 

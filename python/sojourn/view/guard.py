@@ -4,18 +4,23 @@ The address is on loopback, which every user of the machine reaches, and every p
 browser. So three things are asked of a request: a host that is this machine's own name for itself
 (else a page of another site could be this one, by DNS rebinding), the key that the terminal shows
 (else another user could read root's records), and, where something is written, that this site asks.
+
+The key is the first part of each path. It is not a cookie: cookies know no ports, so a browser
+would send it to each server of this machine that a link leads to, and another user may run one.
 """
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sojourn.view import links
 
 HOSTS = frozenset({"127.0.0.1", "localhost"})
 KEY = "key"  # in the address that the terminal shows
@@ -23,7 +28,7 @@ SAFE = frozenset({"GET", "HEAD"})
 ALWAYS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "no-referrer",  # the key is in the address
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -38,8 +43,8 @@ class Guard:
         """Around an application.
 
         Args:
-            app: what is guarded.
-            key: that the address in the terminal bears.
+            app: what is guarded; it sees paths without the key.
+            key: that the address in the terminal bears, of letters that an address leaves as are.
         """
         self._app, self._key = app, key
 
@@ -58,8 +63,14 @@ class Guard:
             await send(message)
 
         asked = HTTPConnection(scope)
-        answer = self._refused(asked) or self._admitted(asked)
-        await (answer or self._app)(scope, receive, with_head)
+        if answer := self._refused(asked) or self._led(asked):
+            await answer(scope, receive, with_head)
+            return
+        mark = links.ROOT.set(f"/{self._key}")
+        try:
+            await self._app({**scope, "path": _inner(asked)}, receive, with_head)
+        finally:
+            links.ROOT.reset(mark)
 
     def _refused(self, asked: HTTPConnection) -> Response | None:
         host = asked.headers.get("host", "")
@@ -72,27 +83,31 @@ class Guard:
             return PlainTextResponse("Only this site may write.\n", 403)
         return None
 
-    def _admitted(self, asked: HTTPConnection) -> Response | None:
-        """None for one that has the key; who brings it gets a cookie, and an address without."""
-        name = cookie(asked)
-        if self._is_key(asked.cookies.get(name, "")):
+    def _led(self, asked: HTTPConnection) -> Response | None:
+        """None for a path that begins with the key; the terminal's address leads to one."""
+        if self._is_key(_parts(asked)[0]):
             return None
-        if not self._is_key(asked.query_params.get(KEY, "")):
-            text = "Open the address that `sojourn view` printed: it has a key.\n"
-            return PlainTextResponse(text, 403)
-        path = asked.url.path
-        answer = RedirectResponse("/" if path.startswith("//") else path, 303)
-        answer.set_cookie(name, self._key, httponly=True, samesite="lax")
-        return answer
+        if self._is_key(asked.query_params.get(KEY, "").encode()):
+            others = [pair for pair in asked.query_params.multi_items() if pair[0] != KEY]
+            path = f"/{self._key}{asked.scope['raw_path'].decode()}"
+            return RedirectResponse(f"{path}?{urlencode(others)}" if others else path, 303)
+        text = "Open the address that `sojourn view` printed: it has a key.\n"
+        return PlainTextResponse(text, 403)
 
-    def _is_key(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self._key.encode())
+    def _is_key(self, text: bytes) -> bool:
+        return hmac.compare_digest(text, self._key.encode())
 
 
-def cookie(asked: HTTPConnection) -> str:
-    """Its name: cookies know no ports, so that of the server is in it."""
-    server = asked.scope.get("server") or ("", 0)
-    return f"sojourn-view-{server[1]}"
+def _parts(asked: HTTPConnection) -> tuple[bytes, bytes]:
+    """The first part of a path as it was sent, and what follows the stroke behind it."""
+    raw: bytes = asked.scope["raw_path"]
+    first, _, rest = raw.removeprefix(b"/").partition(b"/")
+    return first, rest
+
+
+def _inner(asked: HTTPConnection) -> str:
+    """The path after the key; names of folders may be of any bytes."""
+    return "/" + unquote(_parts(asked)[1], errors="surrogateescape")
 
 
 def _name(url: str) -> str:

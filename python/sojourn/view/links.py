@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote, urlencode
+from contextvars import ContextVar
+from urllib.parse import quote, unquote, urlencode
 
 from sojourn.browse.curves import Curve
+from sojourn.visible import visible
+
+#: What each path begins with, which is the key; the guard sets it for a request.
+ROOT: ContextVar[str] = ContextVar("ROOT", default="")
+
+
+def quoted(name: str) -> str:
+    r"""A record's name in letters that a page, a form and an address leave as they are.
+
+    >>> quoted("a/b/50% \udcff")
+    'a/b/50%25%20%FF'
+    """
+    return quote(name, errors="surrogateescape")
+
+
+def unquoted(text: str) -> str:
+    """The name that was quoted; its bytes need not be UTF-8."""
+    return unquote(text, errors="surrogateescape")
 
 
 def record(name: str, part: str = "") -> str:
@@ -13,8 +32,8 @@ def record(name: str, part: str = "") -> str:
     >>> record('a/b/c"d', "report")
     '/r/a/b/c%22d/report'
     """
-    path = quote(name, errors="surrogateescape")
-    return f"/r/{path}/{part}" if part else f"/r/{path}"
+    path = f"{ROOT.get()}/r/{quoted(name)}"
+    return f"{path}/{part}" if part else path
 
 
 def runs(name: str, curve: Curve) -> str:
@@ -34,14 +53,19 @@ def dump(name: str) -> str:
     >>> dump("ring-20261127T010838Z-001.json")
     '/dump/ring-20261127T010838Z-001.json'
     """
-    return f"/dump/{quote(name, errors='surrogateescape')}"
+    return f"{ROOT.get()}/dump/{quoted(name)}"
+
+
+def sides() -> str:
+    """The page of several records on one scale; `?r=` and a quoted name for each."""
+    return f"{ROOT.get()}/sides"
 
 
 def listing(**query: object) -> str:
-    """The list, filtered.
+    """The list, filtered; a filter is spelled as the page shows it.
 
     >>> listing(q="a b", study="")
     '/?q=a+b'
     """
-    stated = {name: value for name, value in query.items() if value}
-    return f"/?{urlencode(stated)}" if stated else "/"
+    stated = {name: visible(str(value)) for name, value in query.items() if value}
+    return f"{ROOT.get()}/?{urlencode(stated)}" if stated else f"{ROOT.get()}/"

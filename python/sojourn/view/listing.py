@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -13,6 +14,7 @@ from sojourn.browse import choose, notes
 from sojourn.browse.choose import Wanted
 from sojourn.browse.index import Index
 from sojourn.view import dumps, links, pages
+from sojourn.visible import visible
 
 ROWS = 50
 WORD_MOST = 200
@@ -41,7 +43,8 @@ def as_json(request: Request) -> Response:
 def _values(request: Request) -> dict[str, Any]:
     index: Index = request.app.state.index
     look = index.look()
-    wanted = _wanted(request)
+    facets = choose.facets(look.entries)
+    wanted = _wanted(request, facets)
     fitting = choose.chosen(look.entries, wanted)
     at = max(0, min(_number(request.query_params.get("page", "")), (len(fitting) - 1) // ROWS))
     shown = fitting[at * ROWS : (at + 1) * ROWS]
@@ -54,7 +57,7 @@ def _values(request: Request) -> dict[str, Any]:
         "total": len(look.entries),
         "pending": look.pending,
         "wanted": wanted,
-        "facets": choose.facets(look.entries),
+        "facets": facets,
         "first": at * ROWS,
         "before": links.listing(**query, page=at - 1) if at > 1 else links.listing(**query),
         "after": links.listing(**query, page=at + 1),
@@ -63,8 +66,12 @@ def _values(request: Request) -> dict[str, Any]:
     }
 
 
-def _wanted(request: Request) -> Wanted:
+def _wanted(request: Request, facets: Mapping[str, Sequence[tuple[str, int]]]) -> Wanted:
+    """What the address asks for; a page spells letters that would turn or hide others."""
     words = {name: request.query_params.get(name, "")[:WORD_MOST] for name in _NAMES}
+    for name, values in facets.items():
+        spelled = {visible(text)[:WORD_MOST]: text for text, _ in values}
+        words[name] = spelled.get(words[name], words[name])
     if words["order"] not in choose.ORDERS:
         words["order"] = choose.ORDERS[0]
     return Wanted(**words)

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from sojourn import disk
 from sojourn.browse import narrowing, records
 from sojourn.browse.words import load_words
-from sojourn.errors import Fault, HostFault
+from sojourn.errors import Fault
 from sojourn.plan import Outcome
 from sojourn.store import files
 from sojourn.store.lock import is_live
@@ -23,7 +23,8 @@ from sojourn.units import show_ns
 from sojourn.view import changes, pages, plot, record
 
 LAST = 12  # points of the log
-STREAMS_MOST = 8  # pages that wait at once
+STREAMS_MOST = 4  # pages that wait at once: of one server a browser opens six connections
+FULL = f"This page is not up to date: {STREAMS_MOST} other pages follow a study. Hide or close one."
 POINT_BYTES = 1024**2
 
 
@@ -34,14 +35,19 @@ class Streams:
 
 
 async def events(request: Request) -> Response:
-    """Server-sent events: a new view of the record after each change of its files."""
+    """Server-sent events: a new view of the record after each change of its files.
+
+    `view` has the parts of the page as HTML, `end` comes after the last one. `full` comes instead
+    of them, with a sentence, where too many pages wait: a browser shows no page of an error here.
+    """
     name, path = await run_in_threadpool(record.path_of, request)
-    if Streams.count >= STREAMS_MOST:
-        raise HostFault(
-            f"{STREAMS_MOST} pages wait already", at=name, fix="close pages of running records"
-        )
+    parts = _full() if Streams.count >= STREAMS_MOST else _stream(name, path)
     head = {"Content-Security-Policy": pages.policy()}
-    return StreamingResponse(_stream(name, path), media_type="text/event-stream", headers=head)
+    return StreamingResponse(parts, media_type="text/event-stream", headers=head)
+
+
+async def _full() -> AsyncIterator[str]:
+    yield _event("full", FULL)
 
 
 async def _stream(name: str, path: Path) -> AsyncIterator[str]:
@@ -67,7 +73,7 @@ def _event(kind: str, text: str) -> str:
 
 
 def view(name: str, path: Path, steps: narrowing.Steps) -> str:
-    """The part of the page that changes, as HTML."""
+    """The parts of the page that change, as HTML."""
     try:
         with files.readable(path, OF_RECORD):  # numbers of a record are what its maker wrote
             return _view(name, path, steps)
@@ -77,20 +83,14 @@ def view(name: str, path: Path, steps: narrowing.Steps) -> str:
 
 def _view(name: str, path: Path, steps: narrowing.Steps) -> str:
     known = records.seen(path)
-    outcomes = known.outcomes
-    searches = narrowing.of(known.record.study_here, outcomes, steps)
-    return pages.fragment(
-        "live.html.j2",
-        name=name,
-        is_live=is_live(path),
-        count=len(outcomes),
-        valid=sum(one.is_believed for one in outcomes),
-        now=_now(path),
-        plots=record.plots([(name, known)]),
-        searches=[plot.narrowing(called, several) for called, several in searches.items()],
-        refused=records.refused(outcomes),
-        log=[_row(outcome) for outcome in reversed(outcomes[-LAST:])],
-    )
+    searches = narrowing.of(known.record.study_here, known.outcomes, steps)
+    more = {
+        "is_followed": True,
+        "now": _now(path),
+        "searches": [plot.narrowing(called, several) for called, several in searches.items()],
+        "log": [_row(outcome) for outcome in reversed(known.outcomes[-LAST:])],
+    }
+    return pages.fragment("parts.html.j2", **{**record.parts(name, path), **more})
 
 
 def _row(outcome: Outcome) -> tuple[str, str, str, str]:

@@ -76,9 +76,19 @@ def _templates() -> Environment:
         "units": units,
         "links": links,
         "choose": choose,
+        "utc": utc,
         "version": sojourn.__version__,
     }
     return environment
+
+
+def utc(time: str) -> str:
+    """A record's time or day to the minute, as people read it; "" if it is unknown.
+
+    >>> utc("2026-11-23T03:12:48+00:00"), utc("2026-11-23"), utc("")
+    ('2026-11-23 03:12 UTC', '2026-11-23 UTC', '')
+    """
+    return f"{time[:16].replace('T', ' ')} UTC" if time else ""
 
 
 def _shown(value: object) -> object:

@@ -52,7 +52,7 @@ class Plot:
         title: what it shows, for readers who do not see it.
         xs, ys: labels of ticks at even distances, from the origin on.
         series: at most `SERIES_MOST`.
-        left_out: how many more there were.
+        left_out: names of the others.
         is_thin: there are too many runs to draw; a dot is the first one that counts of its load.
     """
 
@@ -60,7 +60,7 @@ class Plot:
     xs: tuple[str, ...]
     ys: tuple[str, ...]
     series: tuple[Series, ...]
-    left_out: int = 0
+    left_out: tuple[str, ...] = ()
     is_thin: bool = False
 
 
@@ -91,7 +91,7 @@ def plot(title: str, lines: Sequence[Line]) -> Plot | None:
             for at, line in enumerate(shown)
         ),
         is_thin=len(runs) > DOTS_MOST,
-        left_out=len(lines) - len(shown),
+        left_out=tuple(line.name for line in lines[SERIES_MOST:]),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,44 +38,60 @@ def path_of(request: Request) -> tuple[str, Path]:
 def page(request: Request) -> Response:
     """A record: its answer, its curves, what to type, its report."""
     name, path = path_of(request)
-    entry = _entry(path, name)
-    known = records.seen(path)
+    note = notes.load(name)
     with files.readable(path, OF_RECORD):  # numbers of a record are what its maker wrote
-        return pages.page("record.html.j2", title=name, **_values(request, name, entry, known))
+        return pages.page(
+            "record.html.j2",
+            title=name,
+            **parts(name, path),
+            commands=commands.of_record(request.app.state.results, name),
+            note=note,
+            version=notes.version(note),
+        )
 
 
 def _entry(path: Path, name: str) -> Entry:
     return entries.read(path, name)
 
 
-def _values(request: Request, name: str, entry: Entry, known: records.Seen) -> dict[str, Any]:
-    results = request.app.state.results
+def parts(name: str, path: Path) -> dict[str, Any]:
+    """What the page says of a record: those parts that change while it is measured."""
+    known = records.seen(path)
     return {
-        "entry": entry,
+        "entry": _entry(path, name),
         "study": known.record.study,
-        "is_live": is_live(known.record.path),
+        "is_live": is_live(path),
+        "is_followed": False,
+        "now": "",
+        "searches": (),
+        "log": (),
         "plots": plots([(name, known)]),
         "loads": [(curve, curve.loads[:LINES_MOST]) for curve in known.curves[:CURVES_MOST]],
         "more": max(0, len(known.curves) - CURVES_MOST),
         "refused": records.refused(known.outcomes),
-        "commands": commands.of_record(results, name),
-        "note": notes.load(name),
         "valid": sum(one.is_believed for one in known.outcomes),
         "count": len(known.outcomes),
     }
 
 
 def plots(sides: Sequence[tuple[str, records.Seen]]) -> list[plot.Plot]:
-    """A picture a service: its curves in all records, on one scale."""
-    lines: dict[str, list[plot.Line]] = {}
+    """A picture a service: its curves in all records, on one scale.
+
+    A picture has few curves, so the records take turns: none is absent because of another one's.
+    """
+    lines: dict[str, dict[str, list[plot.Line]]] = {}
     for at, (name, known) in enumerate(sides):
         mark = f"{chr(ord('A') + at)} " if len(sides) > 1 else ""
         for curve in known.curves:
             called = f"{mark}{curve.condition or curve.service}"
             line = plot.Line(called, curve, links.runs(name, curve))
-            lines.setdefault(curve.service, []).append(line)
-    made = (plot.plot(service, one) for service, one in lines.items())
+            lines.setdefault(curve.service, {}).setdefault(name, []).append(line)
+    made = (plot.plot(service, _in_turn(one.values())) for service, one in lines.items())
     return [one for one in made if one]
+
+
+def _in_turn(groups: Iterable[Sequence[plot.Line]]) -> list[plot.Line]:
+    return [line for turn in itertools.zip_longest(*groups) for line in turn if line is not None]
 
 
 def runs(request: Request) -> Response:
@@ -112,7 +129,7 @@ def runs(request: Request) -> Response:
 
 def side_by_side(request: Request) -> Response:
     """Up to eight records on one scale."""
-    names = list(dict.fromkeys(request.query_params.getlist("r")))
+    names = list(dict.fromkeys(map(links.unquoted, request.query_params.getlist("r"))))
     if not names:
         raise SpecFault("no record is chosen", at="/sides", fix="tick records in the list")
     if len(names) > RECORDS_MOST:

@@ -6,8 +6,6 @@ in the moments that the measurement leaves. While load fills every CPU, pages co
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 import socket
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import uvicorn
 
+from sojourn.browse import priority
 from sojourn.errors import HostFault
 from sojourn.view.app import app
 from sojourn.view.guard import KEY
@@ -32,13 +31,13 @@ def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/"
         results: folder of the records.
         port: on loopback; 0: any that is free.
         show: is given the address once it answers.
-        path: of the page that the address leads to.
+        path: of the page that the address leads to, with its query if it has one.
 
     Raises:
         HostFault: the port is taken.
     """
     bound = _bound(port)
-    _step_back()
+    priority.step_back()
     key = secrets.token_urlsafe(KEY_BYTES)
     config = uvicorn.Config(
         app(results, key),
@@ -52,7 +51,8 @@ def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/"
         ws="none",
     )
     with bound:
-        show(f"http://{HOST}:{bound.getsockname()[1]}{path}?{KEY}={key}")
+        mark = "&" if "?" in path else "?"
+        show(f"http://{HOST}:{bound.getsockname()[1]}{path}{mark}{KEY}={key}")
         uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -68,10 +68,3 @@ def _bound(port: int) -> socket.socket:
         what = f"the port cannot be used: {error.strerror}"
         raise HostFault(what, at=f"{HOST}:{port}", fix=fix) from None
     return made
-
-
-def _step_back() -> None:
-    """Run only where nothing else wants to, as far as the system lets it."""
-    if hasattr(os, "SCHED_IDLE"):
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

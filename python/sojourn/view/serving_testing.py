@@ -5,18 +5,23 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
+import tarfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 import uvicorn
 
+from sojourn import store
 from sojourn.view.app import app
 
+GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
+NAME = "version_1/m/20261123T031248Z-7d37"  # of its record
 KEY = "the-key-of-a-test"
+ROOT = f"/{KEY}"  # of all paths
 DEADLINE_S = 60.0
 OK = 200
 
@@ -32,14 +37,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Served:
-    """A view that answers on a port."""
+    """A view that answers on a port, and what ends it early."""
 
     port: int
-
-    @property
-    def cookie(self) -> str:
-        """By which a browser is known that had the key."""
-        return f"sojourn-view-{self.port}={KEY}"
+    end: Callable[[], None]
 
     @property
     def url(self) -> str:
@@ -52,12 +53,12 @@ class Served:
         method: str = "GET",
         body: bytes | None = None,
         head: Mapping[str, str] = MappingProxyType({}),
+        root: str = ROOT,
     ) -> Reply:
-        """One request; the cookie is in its head unless `head` has another."""
-        headers = {"Cookie": self.cookie, **head}
+        """One request; its path begins with the key unless `root` is another."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         with contextlib.closing(link):
-            link.request(method, path, body, headers)
+            link.request(method, f"{root}{path}", body, dict(head))
             reply = link.getresponse()
             text = reply.read().decode()
             return Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, text)
@@ -66,12 +67,21 @@ class Served:
         """Lines of a stream of events, until the server ends it."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         with contextlib.closing(link):
-            link.request("GET", path, headers={"Cookie": self.cookie})
+            link.request("GET", f"{ROOT}{path}")
             reply = link.getresponse()
             if reply.status != OK:
                 raise RuntimeError(reply.read())
             while line := reply.readline():
                 yield line.decode().rstrip("\n")
+
+
+def unpacked(tmp_path: Path) -> Path:
+    """A folder of results with the golden record, which has an answer."""
+    folder = tmp_path / "results"
+    with tarfile.open(GOLDEN) as packed:
+        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
+    store.keep_answer(folder / NAME, "holds", "12k/s at p99 ≤ 1 ms", "answered")
+    return folder
 
 
 @contextlib.contextmanager
@@ -88,9 +98,13 @@ def serving(results: Path) -> Iterator[Served]:
     end_s = time.monotonic() + DEADLINE_S
     while not server.started and time.monotonic() < end_s:
         time.sleep(0.02)
-    try:
-        yield Served(bound.getsockname()[1])
-    finally:
+
+    def end() -> None:
         server.should_exit = True
         thread.join(DEADLINE_S)
         bound.close()
+
+    try:
+        yield Served(bound.getsockname()[1], end)
+    finally:
+        end()

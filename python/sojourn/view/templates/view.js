@@ -4,23 +4,66 @@
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const filter = find("#filter"), rows = find("#rows"), compare = find("#compare");
-  const MOST = 8;
+  const MOST = 8, AGAIN_MS = 5000;
+
+  // A new text of a part of the page ------------------------------------------------------------
+  const keyOf = (node) => node.dataset?.key || node.id;
+  const isAlike = (one, other) => one?.nodeName === other.nodeName && keyOf(one) === keyOf(other);
+  function say(node, text) {
+    if (node.textContent !== text) node.textContent = text; // a reader hears it once
+  }
+  // Only what differs is touched: focus, scrolling and what a person opened stay.
+  function fill(old, made) {
+    const rest = [...old.childNodes];
+    for (const child of [...made.childNodes]) {
+      const at = keyOf(child) ? rest.findIndex((one) => isAlike(one, child)) : isAlike(rest[0], child) ? 0 : -1;
+      if (at < 0) old.insertBefore(child, rest[0] ?? null);
+      else {
+        for (const gone of rest.splice(0, at)) gone.remove();
+        change(rest.shift(), child);
+      }
+    }
+    for (const gone of rest) gone.remove();
+  }
+  function change(old, made) {
+    if (old.nodeType !== Node.ELEMENT_NODE) return say(old, made.textContent);
+    const own = new Set(["open"]); // a person's
+    for (const { name } of [...old.attributes]) if (!own.has(name) && !made.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name, value } of made.attributes) if (!own.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+    fill(old, made);
+  }
+  function fillWith(old, html) {
+    const made = document.createElement("template");
+    made.innerHTML = html; // made and escaped by this server
+    fill(old, made.content);
+  }
+
+  // What this tab or this browser remembers; nothing where it may not ---------------------------
+  function remembered(store, name) {
+    try {
+      return window[store].getItem(name);
+    } catch {
+      return null;
+    }
+  }
+  function remember(store, name, value) {
+    try {
+      window[store].setItem(name, value);
+    } catch {}
+  }
 
   // The list ------------------------------------------------------------------------------------
+  const TICKED = `ticked ${filter?.action}`; // its address has the key: another view has others
+  const ticked = new Set(JSON.parse(remembered("sessionStorage", TICKED) ?? "[]"));
   let asked = 0;
   async function search({ isAgain = false } = {}) {
     const query = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value));
     if (isAgain) for (const [name, value] of new URLSearchParams(location.search)) if (name === "page") query.set(name, value);
     const number = ++asked;
-    const answer = await fetch(`/rows?${query}`);
+    const answer = await fetch(new URL(`rows?${query}`, filter.action));
     if (!answer.ok || number !== asked) return; // a later search is under way
-    const ticked = new Set(all(":checked", rows).map((box) => box.value));
-    const focused = document.activeElement?.closest("li")?.querySelector("input")?.value;
-    rows.innerHTML = await answer.text(); // made and escaped by this server
-    for (const box of all("input", rows)) box.checked = ticked.has(box.value);
-    const again = all("li", rows).find((li) => find("input", li).value === focused);
-    if (again) find("a", again).focus();
-    if (!isAgain) history.replaceState(null, "", query.size ? `/?${query}` : "/");
+    fillWith(rows, await answer.text());
+    if (!isAgain) history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
     counted();
     wait();
   }
@@ -28,9 +71,19 @@
     if (find("[data-pending]", rows)) setTimeout(() => search({ isAgain: true }), 1000);
   }
   function counted() {
-    const count = all(":checked", rows).length;
-    find("#ticked").textContent = count ? `${count} of at most ${MOST} records ticked` : `up to ${MOST} ticked records on one scale`;
-    for (const box of all("input", rows)) box.disabled = count >= MOST && !box.checked;
+    const boxes = all("input", rows);
+    for (const box of boxes) {
+      box.checked = ticked.has(box.value);
+      box.disabled = ticked.size >= MOST && !box.checked;
+    }
+    const shown = new Set(boxes.map((box) => box.value));
+    const others = [...ticked].filter((name) => !shown.has(name)); // of another page or search
+    const inputs = others.map((value) => Object.assign(document.createElement("input"), { type: "hidden", name: "r", value }));
+    find("#others").replaceChildren(...inputs);
+    const where = others.length ? `, ${others.length} of them not in this list` : "";
+    say(find("#ticked"), ticked.size ? `${ticked.size} of at most ${MOST} records ticked${where}` : `up to ${MOST} ticked records on one scale`);
+    find("#untick").hidden = !ticked.size;
+    remember("sessionStorage", TICKED, JSON.stringify([...ticked]));
   }
   function move(step) {
     const items = all(".records li .name a");
@@ -38,6 +91,7 @@
     items[Math.max(0, Math.min(items.length - 1, at + step))]?.focus();
   }
   if (filter) {
+    const keys = find("#keys");
     let timer;
     filter.addEventListener("input", () => {
       clearTimeout(timer);
@@ -47,17 +101,28 @@
       event.preventDefault();
       search();
     });
-    rows.addEventListener("change", counted);
+    rows.addEventListener("change", ({ target }) => {
+      if (target.checked) ticked.add(target.value);
+      else ticked.delete(target.value);
+      counted();
+    });
+    find("#untick").addEventListener("click", () => {
+      ticked.clear();
+      counted();
+      find("button", compare).focus(); // this one is hidden now
+    });
+    keys.checked = remembered("localStorage", "keys") !== "off";
+    keys.addEventListener("change", () => remember("localStorage", "keys", keys.checked ? "on" : "off"));
     document.addEventListener("keydown", (event) => {
       const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape" && isTyping) return event.target.blur();
-      if (isTyping) return;
+      if (isTyping || !keys.checked) return;
       if (event.key === "/") find("#q").focus();
-      else if (event.key === "j" || event.key === "ArrowDown") move(1);
-      else if (event.key === "k" || event.key === "ArrowUp") move(-1);
-      else if (event.key === "x") find("input", document.activeElement.closest("li"))?.click();
-      else if (event.key === "c" && all(":checked", rows).length) compare.requestSubmit();
+      else if (event.key === "j") move(1);
+      else if (event.key === "k") move(-1);
+      else if (event.key === "x") document.activeElement?.closest(".records li")?.querySelector("input").click();
+      else if (event.key === "c" && ticked.size) compare.requestSubmit();
       else return;
       event.preventDefault();
     });
@@ -68,16 +133,40 @@
   // A record ------------------------------------------------------------------------------------
   const live = find("#live");
   if (live) {
-    const source = new EventSource(live.dataset.events);
-    source.addEventListener("view", (event) => {
-      live.innerHTML = JSON.parse(event.data); // made and escaped by this server
-      live.dataset.views = Number(live.dataset.views ?? 0) + 1;
-    });
-    source.addEventListener("end", () => {
-      source.close();
-      live.dataset.ended = "yes";
-    });
-    addEventListener("pagehide", () => source.close());
+    const state = find("#live-state");
+    let source, timer;
+    const stop = () => {
+      source?.close();
+      clearTimeout(timer);
+    };
+    const lost = (text) => {
+      stop();
+      say(state, text);
+      live.dataset.lost = "yes";
+      timer = setTimeout(follow, AGAIN_MS);
+    };
+    // A hidden page gives its connection to others: a browser opens six of one server.
+    function follow() {
+      stop();
+      if (document.hidden || live.dataset.ended) return;
+      source = new EventSource(live.dataset.events);
+      source.addEventListener("view", (event) => {
+        fillWith(live, JSON.parse(event.data));
+        say(state, "");
+        delete live.dataset.lost;
+        live.dataset.views = Number(live.dataset.views ?? 0) + 1;
+      });
+      source.addEventListener("end", () => {
+        live.dataset.ended = "yes";
+        stop();
+      });
+      source.addEventListener("full", (event) => lost(JSON.parse(event.data)));
+      source.addEventListener("error", () => lost("This page is not up to date: `sojourn view` does not answer, or was ended."));
+    }
+    document.addEventListener("visibilitychange", follow);
+    addEventListener("pagehide", stop);
+    addEventListener("pageshow", (event) => event.persisted && follow());
+    follow();
   }
   const note = find("#note");
   note?.addEventListener("submit", async (event) => {
@@ -88,9 +177,10 @@
       const answer = await fetch(note.dataset.to, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ text: find("#note-text").value }),
+        body: JSON.stringify({ text: find("#note-text").value, version: note.dataset.version }),
       });
       const table = await answer.json();
+      if (answer.ok) note.dataset.version = table.version;
       state.textContent = answer.ok ? "saved" : `not saved: ${table.what}. To fix it: ${table.fix}`;
     } catch {
       state.textContent = "not saved: `sojourn view` does not answer";

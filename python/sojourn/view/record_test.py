@@ -1,0 +1,150 @@
+"""A record in the view: its name, its note, and curves in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra view")
+pytest.importorskip("uvicorn", reason="needs the extra view")
+
+from sojourn import spec, store
+from sojourn.browse import notes, records
+from sojourn.browse.curves import Curve, Load
+from sojourn.browse.index import Index
+from sojourn.view import links, live, pages, plot, record
+from sojourn.view.serving_testing import NAME, ROOT, Served, serving, unpacked
+
+ODD = os.fsdecode(b"odd \xff") + "\u202e 50%41"  # a study
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        (tmp_path / variable).mkdir(mode=0o700)
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    return unpacked(tmp_path)
+
+
+@pytest.fixture
+def served(results: Path) -> Iterator[Served]:
+    Index(results).whole()  # a view that begins later finds it in the cache
+    with serving(results) as one:
+        yield one
+
+
+def save(served: Served, name: str, **table: object) -> tuple[int, dict[str, str]]:
+    head = {"Origin": f"http://127.0.0.1:{served.port}"}
+    reply = served.ask(links.record(name, "note"), "POST", json.dumps(table).encode(), head)
+    return reply.status, json.loads(reply.text)
+
+
+def shown_version(served: Served, name: str) -> str:
+    match = re.search(r'data-version="([^"]+)"', served.ask(links.record(name)).text)
+    assert match
+    return match[1]
+
+
+def test_a_record_of_any_name_is_opened_compared_filtered_and_noted(results: Path) -> None:
+    name = f"{ODD}/m/20270101T000000Z-0001"
+    shutil.copytree(results / NAME, results / name)
+    with serving(results) as served:
+        while "data-pending" in (rows := served.ask("/rows").text):
+            time.sleep(0.1)  # the test's own time limit ends it
+        assert f'href="{ROOT}{links.record(name)}"' in rows
+        assert f'value="{links.quoted(name)}"' in rows
+        page = served.ask(links.record(name))
+        assert (page.status, "12k/s at p99" in page.text) == (200, True)
+        sides = served.ask(f"/sides?r={quote(links.quoted(name))}&r={NAME}")
+        assert (sides.status, sides.text.count('<p class="name">')) == (200, 2)
+        assert "\\udcff\\u202e" in sides.text
+        (study,) = re.findall(r'<option value="(odd [^"]*)"', served.ask("/").text)
+        for form in ("/records.json", "/rows", "/"):
+            assert served.ask(f"{form}?study={quote(study)}").status == 200
+        records_of = served.ask(f"/records.json?study={quote(study)}").text
+        assert json.loads(records_of)["count"] == 1
+        assert save(served, name, text="warm")[0] == 200
+        assert notes.load(name) == "warm"
+        missing = save(served, f"{ODD}/m/none", text="warm")
+        assert missing[0] == 404
+        assert "\\udcff" in missing[1]["what"]
+
+
+def test_a_save_replaces_only_the_note_that_its_page_showed(served: Served) -> None:
+    old = shown_version(served, NAME)
+    status, reply = save(served, NAME, text="first", version=old)
+    assert (status, reply["version"]) == (200, shown_version(served, NAME))
+    others: tuple[tuple[dict[str, object], str], ...] = (
+        ({"version": old}, "changed meanwhile"),
+        ({}, "changed meanwhile"),
+        ({"version": None}, "no note"),
+    )
+    for stale, what in others:
+        status, reply = save(served, NAME, text="second", **stale)
+        assert (status, what in reply["what"]) == (404, True), stale
+        assert notes.load(NAME) == "first"
+    assert save(served, NAME, text="second", version=shown_version(served, NAME))[0] == 200
+    assert notes.load(NAME) == "second"
+
+
+def test_a_record_without_a_curve_says_so(results: Path) -> None:
+    study = spec.load("max_load_memcached", profile="quick")
+    with serving(results) as served:
+        with store.open(results, study, machine="m", manifest={}) as opened:
+            path = links.record(str(opened.path.relative_to(results.absolute())))
+            text = served.ask(path).text
+            assert "No run at a load has a p99 yet: there is no curve." in text
+            assert ">running<" in text, "also where no script runs"
+        assert "No run at a load has a p99: there is no curve." in served.ask(path).text
+
+
+def test_a_page_beyond_the_most_hears_why_it_is_not_followed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/r/{NAME}/events"
+    assert [line for line in served.events(path) if line.startswith("event")] == [
+        "event: view",
+        "event: end",
+    ]
+    monkeypatch.setattr(live, "STREAMS_MOST", 0)
+    event, data, *_ = served.events(path)
+    assert event == "event: full"
+    assert "other pages follow" in json.loads(data.removeprefix("data: "))
+
+
+def test_fewer_pages_wait_than_a_browser_opens_connections() -> None:
+    assert live.STREAMS_MOST < 6
+
+
+def test_records_take_turns_in_a_picture_and_the_rest_is_named(results: Path) -> None:
+    known = records.seen(results / NAME)
+    run = next(one for one in known.outcomes if one.p99_ns and one.is_believed)
+    load = Load(1000.0, (run,))
+
+    def side(letter: str, count: int) -> tuple[str, records.Seen]:
+        several = tuple(Curve("s", f"c{at}", (load,)) for at in range(count))
+        return f"{letter}/m/r", replace(known, curves=several)
+
+    (one,) = record.plots([side("a", 8), side("b", 2), side("c", 1)])
+    names = ["A c0", "B c0", "C c0", "A c1", "B c1", "A c2", "A c3", "A c4"]
+    assert [series.name for series in one.series] == names
+    assert one.left_out == ("A c5", "A c6", "A c7")
+    values = {"title": "", "sides": [], "curves_most": 1, "lines_most": 1}
+    text = pages.fragment("sides.html.j2", plots=[one], **values)
+    assert "Not drawn, in the table only: A c5; A c6; A c7." in text
+
+
+def test_curves_are_told_apart_without_colours() -> None:
+    rule = r"\.c(\d) :is\(polyline, \.swatch line\) \{ stroke-dasharray: ([\d ]+); \}"
+    dashes = dict(re.findall(rule, pages.style()))
+    assert set(dashes) == {str(at) for at in range(1, plot.SERIES_MOST)}
+    assert len(set(dashes.values())) == len(dashes)
