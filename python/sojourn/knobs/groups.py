@@ -8,8 +8,8 @@ group with processes of its own to hand on controllers, so there it is made belo
 that hands the controller on already, or below the root.
 
 Nothing is changed outside of `sojourn-TAG` but, on version 2, a controller that the root does not
-hand on yet: that is noted and taken back as well. TAG is drawn by lot, so what bears it is the
-lab's.
+hand on yet: that is noted and taken back as well (`handed`). TAG is drawn by lot, so what bears it
+is the lab's. Each process goes back to the group that it was in itself (`homes`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import os
 import posixpath
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sojourn.host import hierarchy as hierarchies
 from sojourn.host.tree import Tree
-from sojourn.knobs import known
+from sojourn.knobs import handed, homes, known
+from sojourn.knobs.homes import Homes
 from sojourn.knobs.knob import Asked, Lack, Turned
 from sojourn.places import proc
 from sojourn.places.ledger import Undone
 
-PREFIX = "sojourn-"  # `restore` removes no group without it
-ENTRY = "cgroup"  # kind of the book's entry
-HANDED = "handed"  # in such an entry, and what a service's knobs share: a controller, and where
+PREFIX = handed.PREFIX  # `restore` removes no group without it
+ENTRY = handed.ENTRY
 PASSES_MAX = 20  # who starts processes faster than they are moved is not finished starting
 GONE_S_MAX = 5.0
 #: By these names too, for those who make groups and would import both modules.
@@ -50,6 +50,7 @@ class Group:
         home: the group that the service came from.
         entry: of the book.
         users: knobs that hold it.
+        homes: where those that were moved in go back to.
     """
 
     tree: Tree
@@ -58,6 +59,7 @@ class Group:
     home: str
     entry: int
     users: set[str] = field(default_factory=set)
+    homes: Homes = field(default_factory=Homes)
 
     @property
     def version(self) -> int:
@@ -74,9 +76,13 @@ class Group:
 
     def outside(self, leader: int) -> tuple[int, ...]:
         """Processes of a session that are not in it or below."""
-        where = {p.pid: self.hierarchy.folder(self.tree, p.pid) for p in proc.session(leader)}
+        return tuple(self.elsewhere(one.pid for one in proc.session(leader)))
+
+    def elsewhere(self, pids: Iterable[int]) -> dict[int, str]:
+        """Those of some processes that are not in it or below, with the folder that each is in."""
+        where = {pid: self.hierarchy.folder(self.tree, pid) for pid in pids}
         inside = f"{self.folder}/"
-        return tuple(pid for pid, at in where.items() if at and not f"{at}/".startswith(inside))
+        return {pid: at for pid, at in where.items() if at and not f"{at}/".startswith(inside)}
 
 
 def lacking(asked: Asked, controller: str) -> Lack | None:
@@ -89,7 +95,7 @@ def join(on: Turned, controller: str, user: str) -> Group:
     """Make the service's group, if it has none yet, and move all of it in; as `hold`."""
     held = hold(on, controller, user)
     try:
-        move_in(held, on.leader)
+        move_in(on, held, lambda: [one.pid for one in proc.session(on.leader)])
     except OSError:
         leave(on, held, user)
         raise
@@ -119,7 +125,7 @@ def hold(
         held = _made(on, hierarchy)
         on.shared[hierarchy.mount] = held
     elif hierarchy.version == 2:  # it was made for another controller
-        _hand_on(on, posixpath.dirname(held.folder), controller)
+        handed.hand_on(on, posixpath.dirname(held.folder), controller, write)
     held.users.add(user)
     try:
         if prepare and is_new:
@@ -136,20 +142,39 @@ def leave(on: Turned, group: Group, user: str) -> None:
     if group.users:
         return
     on.shared.pop(group.hierarchy.mount, None)
-    if remove(group.tree, group.folder, group.home):
-        on.book.undone(group.entry)
-        _take_back(on)
+    if remove(group.tree, group.folder, group.home, group.homes):
+        for entry in filter(None, (group.homes.entry, group.entry)):
+            on.book.undone(entry)
+        handed.take_back(on, write)
 
 
-def move_in(group: Group, leader: int) -> None:
-    """Move every process of a session in, with all its threads; OSError if the kernel refuses."""
+def move_in(
+    on: Turned,
+    group: Group,
+    pids: Callable[[], Iterable[int]],
+    first: Callable[[Iterable[str]], object] = lambda _: None,
+) -> None:
+    """Move processes in, with all their threads, until each that is listed is in it or below.
+
+    Args:
+        on: in its book is noted where they go back to.
+        group: that they are moved into.
+        pids: lists them, anew before each pass, because they may start others meanwhile.
+        first: is called before each pass with the folders that they are in; it may refuse.
+
+    Raises:
+        OSError: the kernel refuses, or they start others faster than they are moved.
+    """
+    facts = {"folder": group.folder, "home": group.home, "root": str(on.tree.root)}
     for _ in range(PASSES_MAX):
-        outside = group.outside(leader)
+        outside = group.elsewhere(pids())
+        if not outside:
+            return
+        first({*outside.values()})
+        group.homes.note(on.book, ENTRY, outside, **facts)
         for pid in outside:
             with contextlib.suppress(ProcessLookupError):
                 put(group.tree, group.folder, pid)
-        if not outside:
-            return
     raise OSError(0, "it starts processes faster than they can be moved")
 
 
@@ -172,7 +197,7 @@ def _made(on: Turned, hierarchy: Hierarchy) -> Group:
         raise OSError(0, "the service had ended")
     parent = hierarchies.parent(tree, hierarchy, home)
     if hierarchy.version == 2:
-        _hand_on(on, parent, hierarchy.controller)
+        handed.hand_on(on, parent, hierarchy.controller, write)
     folder = posixpath.join(parent, f"{PREFIX}{on.shared.get('tag') or secrets.token_hex(3)}")
     entry = on.book.note(ENTRY, folder=folder, home=home, root=str(tree.root))
     try:
@@ -183,38 +208,6 @@ def _made(on: Turned, hierarchy: Hierarchy) -> Group:
         on.book.undone(entry)
         raise
     return Group(tree=tree, hierarchy=hierarchy, folder=folder, home=home, entry=entry)
-
-
-def _hand_on(on: Turned, parent: str, controller: str) -> None:
-    """Version 2: let a group hand a controller on to those below it, noted before."""
-    path = f"{parent}/cgroup.subtree_control"
-    if controller in (on.tree.text(path) or "").split():
-        return
-    root = str(on.tree.root)
-    entry = on.book.note(ENTRY, folder="", home="", root=root, handed=[path, controller])
-    on.shared.setdefault(HANDED, []).append((entry, path, controller))
-    write(on.tree, path, f"+{controller}")
-
-
-def _take_back(on: Turned) -> None:
-    """Version 2: hand on no more than before, where no group of any lab needs it."""
-    for entry, path, controller in on.shared.pop(HANDED, []):
-        if not _unhand(on.tree, path, controller):
-            on.book.undone(entry)
-
-
-def _unhand(tree: Tree, path: str, controller: str) -> str:
-    """Take a controller back that was handed on; "" if it is not the lab's any more, else why not.
-
-    The kernel takes it from groups that use it as well, so those of labs that run are looked for.
-    It refuses where a group hands it on itself: somebody else wants it by now, and may keep it.
-    """
-    if any(name.startswith(PREFIX) for name in tree.names(posixpath.dirname(path))):
-        return "a lab that runs needs it"
-    if controller in (tree.text(path) or "").split():
-        with contextlib.suppress(OSError):
-            write(tree, path, f"-{controller}")
-    return ""
 
 
 def _inherit(tree: Tree, hierarchy: Hierarchy, folder: str) -> None:
@@ -246,17 +239,25 @@ def _rmdir(tree: Tree, folder: str) -> None:
     tree.path(folder).rmdir()
 
 
-def remove(tree: Tree, folder: str, home: str) -> bool:
+def remove(tree: Tree, folder: str, home: str, own: Homes | None = None) -> bool:
     """Move all that is in a group home and remove it; whether it is gone.
 
     Those that have just been killed hold it for a moment, so it is tried again for some seconds.
+
+    Args:
+        tree: of the machine.
+        folder: of the group.
+        home: where its first process was.
+        own: where others were.
     """
     until = time.monotonic() + GONE_S_MAX
     while tree.exists(folder):
         to = home if tree.exists(home) else posixpath.dirname(folder)
-        for pid in (tree.text(f"{folder}/cgroup.procs") or "").split():
-            with contextlib.suppress(OSError):
-                put(tree, to, int(pid))
+        for pid in map(int, (tree.text(f"{folder}/cgroup.procs") or "").split()):
+            for place in dict.fromkeys((own.of(pid, to) if own else to, to)):
+                with contextlib.suppress(OSError):
+                    put(tree, place, pid)
+                    break
         try:
             _rmdir(tree, folder)
         except FileNotFoundError:
@@ -271,20 +272,14 @@ def remove(tree: Tree, folder: str, home: str) -> bool:
 def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Remove a group that a lab noted, or take back a controller, if it was made."""
     tree = Tree(Path(str(facts["root"])))
-    if HANDED in facts:
-        path, controller = map(str, facts[HANDED])
-        known.check(path, tree)
-        if controller not in (tree.text(path) or "").split():
-            return None
-        why = _unhand(tree, path, controller)
-        return Undone(
-            what=f"controller {controller} in {path}", how=why or "taken back", is_done=not why
-        )
+    if handed.KEY in facts:
+        return handed.undo(facts, tree, write)
     folder, home = str(facts["folder"]), str(facts["home"])
     if not posixpath.basename(folder).startswith(PREFIX) or not tree.exists(folder):
         return None
-    known.check(folder, tree)
-    known.check(home, tree)
-    is_done = remove(tree, folder, home)
+    own = Homes.of_json(facts.get(homes.KEY, ()))
+    for path in (folder, home, *sorted(own.places)):
+        known.check(path, tree)
+    is_done = remove(tree, folder, home, own)
     how = "removed" if is_done else "cannot be removed: something runs in it; run as root"
     return Undone(what=f"control group {folder}", how=how, is_done=is_done)

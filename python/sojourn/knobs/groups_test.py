@@ -111,7 +111,7 @@ def test_a_process_that_is_outside_is_named_and_moved_in_again(live: Turned) -> 
     stray = max(p.pid for p in proc.session(live.leader))
     groups.put(LIVE, group.home, stray)
     assert group.outside(live.leader) == (stray,)
-    groups.move_in(group, live.leader)
+    groups.move_in(live, group, lambda: [one.pid for one in proc.session(live.leader)])
     assert group.outside(live.leader) == ()
     groups.leave(live, group, "one")
 
@@ -184,6 +184,58 @@ def test_fake_v2_a_container_with_processes_in_its_root_group_is_a_lack(
     kernel.mkdir(kernel.tree, f"{MOUNT}/init")
     kernel.write(kernel.tree, f"{MOUNT}/init/cgroup.procs", str(os.getpid()))
     assert groups.lacking(asked, controller) is None
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["ends", "is killed"])
+def test_fake_v2_each_process_goes_back_to_the_group_that_it_was_in(
+    fake: Fake, book: MemoryBook, *, is_killed: bool
+) -> None:
+    kernel, on = fake()
+    other, stray = f"{MOUNT}/user.slice/other.scope", max(p.pid for p in proc.session(on.leader))
+    kernel.mkdir(on.tree, other)
+    kernel.write(on.tree, f"{other}/cgroup.procs", str(stray))
+    before = kernel.snapshot()
+    group = groups.join(on, "cpu", "one")
+    assert group.outside(on.leader) == ()
+    if is_killed:
+        for _, facts in reversed(book.open.values()):
+            groups.undo(facts)
+    else:
+        groups.leave(on, group, "one")
+        assert not book.open
+    assert kernel.snapshot() == before
+
+
+def test_fake_v2_one_whose_group_is_gone_goes_where_the_first_one_goes(fake: Fake) -> None:
+    kernel, on = fake()
+    other, stray = f"{MOUNT}/user.slice/other.scope", max(p.pid for p in proc.session(on.leader))
+    kernel.mkdir(on.tree, other)
+    kernel.write(on.tree, f"{other}/cgroup.procs", str(stray))
+    group = groups.join(on, "cpu", "one")
+    kernel.rmdir(on.tree, other)
+    groups.leave(on, group, "one")
+    assert str(stray) in (on.tree.text(f"{group.home}/cgroup.procs") or "").split()
+
+
+def test_fake_v2_what_is_started_while_others_are_moved_is_moved_as_well(fake: Fake) -> None:
+    _, on = fake()
+    group = groups.hold(on, "cpu", "one")
+    first, second = sorted(one.pid for one in proc.session(on.leader))
+    lists = iter(([first], [first, second], [first, second]))
+    groups.move_in(on, group, lambda: next(lists))
+    assert group.outside(on.leader) == ()
+    groups.leave(on, group, "one")
+
+
+def test_fake_v2_who_starts_processes_without_end_is_refused(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, on = fake()
+    group = groups.hold(on, "cpu", "one")
+    monkeypatch.setattr(groups, "put", lambda *_: None)  # each time there is another one outside
+    with pytest.raises(OSError, match="faster than they can be moved"):
+        groups.move_in(on, group, lambda: [on.leader])
+    groups.leave(on, group, "one")
 
 
 def test_fake_v2_after_a_crash_everything_is_as_it_was(fake: Fake, book: MemoryBook) -> None:

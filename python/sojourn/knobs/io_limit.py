@@ -202,6 +202,7 @@ KIND = KnobKind(
     ),
     source="P20, and M23",
     lacks=lacks,
+    asks_folder=True,
     build=IoLimit,
     undo=UNDO,
 )

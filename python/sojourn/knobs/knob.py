@@ -174,6 +174,7 @@ class KnobKind:
             sense; None: it is not about CPUs.
         orders: it says how the kernel orders the service's threads, so that no shield may.
         lacks: what this machine lacks for a level; None: nothing.
+        asks_folder: what it lacks depends on the service's working folder.
         label: of a level, what it is to people, in a few words; None: its name and the level.
         build: a knob that is not turned yet.
         undo: kinds of entries that it writes into the book, beside settings → how each is undone.
@@ -188,6 +189,7 @@ class KnobKind:
     cpus: Callable[[str], tuple[int, ...]] | None = None
     orders: bool = False
     lacks: Callable[[Asked], Lack | None] = nothing
+    asks_folder: bool = False
     label: Callable[[str], str] | None = None
     build: Callable[[Turned], Knob]
     undo: Mapping[str, Undo] = field(default_factory=dict)

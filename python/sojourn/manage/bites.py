@@ -36,7 +36,7 @@ def _over(one: Managed, look: Look) -> Iterator[tuple[str, str]]:
     allowed, group = one.allocation, look.groups[one.name]
     use, moved = group.signal("cpu"), group.signal("io")
     lasts = f"for {BITES_S:g} s"
-    quota = math.inf if allowed.quota is None else allowed.quota
+    quota = math.inf if one.quota_in_force is None else one.quota_in_force
     both = math.inf if allowed.io is None else 2 * allowed.io  # reading and writing each
     if use is not None and use > quota * BITES_OVER + BITES_MORE:
         yield "quota", f"it used {use:.2f} CPUs {lasts} where {quota:.2f} are allowed"

@@ -22,6 +22,7 @@ COST = re.compile(r"(0\.[1-9]\d*|[1-9](\.\d+)?|[1-4]\d(\.\d+)?|50)%", re.ASCII)
 SILENT_S_TRACED = (
     5.0  # windows come twice a second at most; the tracer leaves some out if it is late
 )
+EVERY_TIMES = 2  # a manager counts as paused after so many of its rounds at the least
 CPUS = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", re.ASCII)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
@@ -158,8 +159,17 @@ class Config(Part):
         where = [group.cgroup or group.pid for group in self.groups.values()]
         if len({*where}) < len(where):
             raise ValueError("two groups are the same control group or process")
+        if self.paused_s < EVERY_TIMES * self.every_ms / 1000:
+            raise ValueError(f"paused_s is at least {EVERY_TIMES} times every_ms")
+        services = [group for group in self.groups.values() if group.role == CRITICAL]
+        if (self.windows.url or self.windows.tracer) and len(services) > 1:
+            raise ValueError(
+                "windows of a url or the tracer are of one service: write those of all to a file"
+            )
         if self.windows.service and self.windows.service not in self.groups:
             raise ValueError(f"windows.service: there is no group {self.windows.service}")
+        if self.windows.service and self.groups[self.windows.service].role != CRITICAL:
+            raise ValueError(f"windows.service: {self.windows.service} is not latency-critical")
         if self.windows.url and 2 * self.windows.every_ms > 1000 * self.silent_s:
             raise ValueError("silent_s is at least twice windows.every_ms: one answer may be late")
         if self.windows.tracer not in {"", "all"} and self.silent_s < SILENT_S_TRACED:

@@ -23,7 +23,7 @@ cgroup = "/web"
 target = "1ms"
 [groups.batch]
 role = "best-effort"
-pid = 4711
+cgroup = "/batch"
 safe_quota = 0.1
 """
 
@@ -38,7 +38,9 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
     text = read(tmp_path, GOOD)
     assert (text.every_ms, text.constants["rest_s"], text.service()) == (50, 60.0, "web")
     assert text.groups["web"].target_ns == 1e6
-    assert text.groups["batch"].pid == 4711
+    assert text.groups["batch"].cgroup == "/batch"
+    by_number = read(tmp_path, GOOD.replace('cgroup = "/batch"', "pid = 4711"))
+    assert by_number.groups["batch"].pid == 4711
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,10 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
             'role = "latency-critical"\ntarget = "1s"',
             "no group has the role",
         ),
-        ("pid = 4711", 'cgroup = "/web"', "two groups are the same"),
+        ('cgroup = "/batch"', 'cgroup = "/web"', "two groups are the same"),
+        ("every_ms = 50", "every_ms = 2501", "paused_s is at least 2 times every_ms"),
+        ("every_ms = 50", "paused_s = 0.2\nevery_ms = 101", "paused_s is at least 2 times"),
+        ("[windows]", '[windows]\nservice = "batch"', "batch is not latency-critical"),
         ("[groups.web]", '[groups."../web"]', "String should match pattern"),
         ("[windows]", '[windows]\nservice = "db"', "there is no group db"),
         ("[windows]", "[windows", "is no TOML"),
@@ -73,6 +78,17 @@ def test_a_wrong_one_is_refused_with_its_key(tmp_path: Path, old: str, new: str,
         read(tmp_path, GOOD.replace(old, new))
     assert says in caught.value.what
     assert caught.value.at == str(tmp_path / "manage.toml")
+
+
+@pytest.mark.parametrize("source", ['url = "http://h:1/"\nmetric = "m"', 'tracer = "all"'])
+def test_a_source_that_has_windows_of_one_service_is_refused_for_two(
+    tmp_path: Path, source: str
+) -> None:
+    one = GOOD.replace('file = "/run/web.jsonl"', source)
+    assert read(tmp_path, one).service() == "web"
+    two = f'{one}[groups.db]\nrole = "latency-critical"\ncgroup = "/db"\ntarget = "1ms"\n'
+    with pytest.raises(SpecFault, match="are of one service"):
+        read(tmp_path, two)
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:

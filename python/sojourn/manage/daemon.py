@@ -1,10 +1,10 @@
 """A manager's life: find groups, take them, look and decide, put everything back.
 
-It fails safe. Where it is paused, loses its windows, meets a knob that does not do what it was set
-to, or its controller fails, services have again what they had, and best-effort groups get their
-safe caps. After a pause, or when windows come again, it goes on from there with an empty memory. A
-fault ends it, the caps stay, and `sojourn restore` or the next start undoes them. A signal ends it
-in order: all is put back.
+It fails safe. Where it is paused, loses the windows of a service, meets a knob that does not do
+what it was set to, or its controller fails, services have again what they had, and best-effort
+groups get their safe caps. After a pause, or when windows come again, those have the quotas again
+that they had before, and it goes on with an empty memory. A fault ends it, the caps stay, and
+`sojourn restore` or the next start undoes them. A signal ends it in order: all is put back.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from sojourn import disk
-from sojourn.controllers.look import CRITICAL, LOOKS_MAX, Change, Decision, History, Look
+from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.manage import alone, checks, reload
+from sojourn.manage import checks, reload
+from sojourn.manage.absent import Absent
+from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
-from sojourn.manage.bites import Bites
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
 from sojourn.manage.guard import Guard
@@ -33,11 +34,11 @@ from sojourn.manage.metrics import Metrics
 from sojourn.manage.parts import Parts, opened
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.signals import Signals
-from sojourn.manage.watch import GONE, Watch
+from sojourn.manage.trouble import Trouble
+from sojourn.manage.watch import Watch
 from sojourn.places.ledger import Book
 
 MACHINE = Tree()
-ASKED_S, BEATS = 0.5, 10  # between two heartbeats: at most, and at least so many in `paused_s`
 
 
 @dataclass(slots=True)
@@ -64,9 +65,9 @@ class Manager:
     _is_reload_asked: bool = False
     _record: IO[bytes] | None = None
     _capped: str = ""
-    _ask_s: float = 0.0
     _rounds_seen: Rounds = field(default_factory=Rounds)
-    _bites: Bites = field(default_factory=Bites)
+    _absent: Absent = field(default_factory=Absent)
+    _recommended: dict[tuple[str, str], Level] = field(default_factory=dict)
 
     def run(self, rounds: Callable[[], Iterator[None]] | None = None) -> None:
         """Manage until a signal comes, `rounds` ends, or something fails.
@@ -132,7 +133,7 @@ class Manager:
                 self._record = stack.enter_context(disk.append(path))
             except OSError as error:
                 raise disk.disk_fault(error, path) from None
-        return Watch(self.groups, Signals(self.tree), self.audit)
+        return Watch(self.groups, Signals(self.tree), self.audit, self._absent)
 
     def _close(self) -> None:
         self._ready.stack.close()  # of the newest parts: a reload may have opened others
@@ -167,6 +168,7 @@ class Manager:
     def _rounds(self, watch: Watch, rounds: Callable[[], Iterator[None]] | None) -> None:
         looks: deque[Look] = deque(maxlen=LOOKS_MAX)
         memory: Mapping[str, Any] = {}
+        troubles = Trouble(self.groups)
         for _ in rounds() if rounds else self._paced():
             self._note_round()
             if self._is_reload_asked and self._reload():
@@ -174,16 +176,16 @@ class Manager:
                 memory = {}
             look = watch.look(self._ready.source)
             self._write(look)
-            trouble = self._trouble(look)
+            trouble = troubles.of(look, self.config, self._ready, self._guard)
             self._show(look, is_capped=bool(trouble))
-            if trouble:
-                self._fail_safe(trouble)
+            if trouble or self._capped or watch.has_returned:
+                if trouble:
+                    self._cap(trouble)
+                else:
+                    self._resume()
                 looks.clear()
                 memory = {}
-                continue
-            if self._capped:
-                self.audit.say("resume", after=self._capped)
-                self._capped = ""
+                continue  # it decides on a look at the levels that are in force from now on
             looks.append(look)
             ready = self._ready.rule
             decision = ready.decide(
@@ -210,15 +212,16 @@ class Manager:
         try:
             new = self.config if self.fresh is None else self.fresh()
             reload.check(self.config, new)
-            parts = opened(new, self.groups)
+            every = {**self._absent.groups, **self.groups}
+            parts = opened(new, every)
         except Fault as fault:
             self.audit.say("reload refused", what=fault.what, at=fault.at, fix=fault.fix)
             return False
         self._ready.stack.close()
         self.config, self._parts = new, parts
-        for name, one in self.groups.items():
+        for name, one in every.items():
             one.spec = new.groups[name]
-            if self.book is not None:
+            if self.book is not None and name in self.groups:
                 one.note_cap()
         if self._guard is not None:
             old, self._guard = self._guard, self._warden()
@@ -227,7 +230,8 @@ class Manager:
         return True
 
     def _warden(self) -> Guard:
-        caps = [step for one in self.groups.values() for step in one.safe_cap()]
+        every = (*self.groups.values(), *self._absent.groups.values())
+        caps = [step for one in every for step in one.safe_cap()]
         return Guard(caps, self.config.paused_s)
 
     def _paced(self) -> Iterator[None]:
@@ -238,61 +242,49 @@ class Manager:
             due = max(due + self.config.every_ms / 1000, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
 
-    def _trouble(self, look: Look) -> str:
-        """Why best-effort groups must have their safe caps now; "": nothing is wrong.
-
-        The warden and the knobs are asked a few times a second, because each costs a reading.
-        """
-        is_due = look.t_s >= self._ask_s
-        if is_due:
-            self._ask_s = look.t_s + min(ASKED_S, self.config.paused_s / BEATS)
-        if is_due and (paused := self._heard()):
-            return paused
-        if (source := self._ready.source) is not None:
-            newest = source.newest_s
-            age_s = time.monotonic() - (self._ready.since_s if newest is None else newest)
-            if age_s > self.config.silent_s:
-                return f"no window came for {self.config.silent_s:g} s"
-        if self.book is None or not is_due:
-            return ""
-        for name, one in self.groups.items():
-            if why := one.lies() or self._bites.exceeded(one, look):
-                if paused := self._heard():  # since it was asked, and the caps are the warden's
-                    return paused
+    def _cap(self, why: str) -> None:
+        """As `_fail_safe`; RunFault where a best-effort group has no safe cap then."""
+        for name, no in self._fail_safe(why).items():
+            if self.groups[name].is_best_effort and self.groups[name].is_there:
                 raise RunFault(
-                    f"a knob of {name} is not in force: {why}",
-                    at=f"groups.{name}",
-                    fix="see who else sets it; the manager does not go on beside another one",
+                    f"the safe cap of {name} cannot be set: {no}",
+                    at=f"groups.{name}.safe_quota",
+                    fix="see who else sets it, and whether a group below it has a larger quota",
                 )
-        return ""
 
-    def _heard(self) -> str:
-        """Why the warden had to set the caps; "": it had not. RunFault if it has ended."""
-        state = self._guard.beat() if self._guard is not None else ""
-        if state == GONE:
-            raise RunFault(
-                "the manager's warden has ended", at="manage", fix="start the manager again"
-            )
-        return f"the manager was paused for more than {self.config.paused_s:g} s" if state else ""
+    def _fail_safe(self, why: str) -> dict[str, str]:
+        """Services have what they had, best-effort groups their safe caps; what was refused.
 
-    def _fail_safe(self, why: str) -> None:
-        """Services have what they had, best-effort groups their safe caps; reported once."""
-        refused: dict[str, str] = {}
-        if self.book is not None:
-            refused = {name: one.put_back() for name, one in self.groups.items()}
-            refused |= {name: one.cap() for name, one in self.groups.items() if one.is_best_effort}
+        A reason is reported once.
+        """
+        every = {} if self.book is None else self.groups
+        refused = {name: one.put_back() for name, one in every.items()}
+        refused |= {name: one.cap() for name, one in every.items() if one.is_best_effort}
+        refused = {name: no for name, no in refused.items() if no}
         if self._capped != why:
-            self.audit.say(
-                "capped", reason=why, refused={name: no for name, no in refused.items() if no}
-            )
+            self.audit.say("capped", reason=why, refused=refused)
         self._capped = why
+        return refused
+
+    def _resume(self) -> None:
+        """Best-effort groups have the quotas again that they had before the caps, if there were."""
+        for name, one in self.groups.items():
+            if (why := one.uncap()) and one.is_there:
+                raise checks.refused(name, "its quota back", why)
+        if self._capped:
+            self.audit.say("resume", after=self._capped)
+        self._capped = ""
 
     def _change(self, change: Change, look: Look) -> None:
         group = checks.check(change, self.groups, self._ready.rule)
-        before = getattr(group.allocation, change.knob)
+        before, after = getattr(group.allocation, change.knob), change.level
+        if self.book is None and not self._is_new(change):
+            return
         service = next(iter(look.critical.values()))
         window = service.windows[0].model_dump() if service.windows else None
-        why = "" if self.book is None else group.apply(change.knob, change.level)
+        why = "" if self.book is None else group.apply(change.knob, after)
+        if self.book is not None and not why:
+            after = getattr(group.allocation, change.knob)
         if self.metrics is not None and self.book is not None:
             self.metrics.changes[change.group, change.knob] += 1
         self.audit.say(
@@ -300,13 +292,20 @@ class Manager:
             group=change.group,
             knob=change.knob,
             before=before,
-            after=change.level,
+            after=after,
             reason=change.reason,
             window=window,
             in_force=None if self.book is None else not why,
         )
-        if why:
+        if why and group.is_there:  # else the next look takes it out
             raise checks.refused(change.group, f"{change.knob} {change.level}", why)
+
+    def _is_new(self, change: Change) -> bool:
+        """Whether a dry run has not recommended it last: nothing changes, so rules repeat it."""
+        key = change.group, change.knob
+        is_new = key not in self._recommended or self._recommended[key] != change.level
+        self._recommended[key] = change.level
+        return is_new
 
     def _check_alone(self, watch: Watch) -> HostFault | None:
         """Say whether each service meets its target while best-effort groups are capped.
@@ -317,17 +316,15 @@ class Manager:
             has = "check_s is 0" if self._ready.source else "there is no window source"
             self._say_alone(f"not measured, because {has}")
             return None
-        quotas = {name: one.allocation.quota for name, one in self.groups.items()}
-        self._fail_safe("the services are measured without best-effort work first")
-        until, look = time.monotonic() + self.config.check_s, None
+        self._cap("the services are measured without best-effort work first")
+        until, alone = time.monotonic() + self.config.check_s, Alone()
         for _ in self._paced():
-            look = watch.look(self._ready.source)
+            alone.add(watch.look(self._ready.source))
             if self._guard is not None:
                 self._guard.beat()
             if time.monotonic() >= until:
                 break
-        assert look is not None  # noqa: S101  # there was one round
-        answers = {name: alone.answer(group) for name, group in look.of(CRITICAL).items()}
+        answers = alone.answers()
         self._say_alone("measured", {name: asdict(one) for name, one in answers.items()})
         for name, one in answers.items():
             if one.verdict == "no":
@@ -336,15 +333,9 @@ class Manager:
                     at=f"groups.{name}.target",
                     fix="raise the target, or give the service more",
                 )
-        self._uncap(quotas)
+        self._capped = ""  # it has not begun, so it does not resume
+        self._resume()
         return None
-
-    def _uncap(self, quotas: Mapping[str, float | None]) -> None:
-        """Best-effort groups get the quotas back that they had before they were capped."""
-        for name, one in self.groups.items():
-            if one.is_best_effort and (why := one.apply("quota", quotas[name])):
-                raise checks.refused(name, "its quota back", why)
-        self._capped = ""
 
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:
         """Whether the services alone are within their targets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -19,9 +20,10 @@ from sojourn.controllers.look import Allocation
 from sojourn.controllers.testing import look
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import groups as knob_groups
+from sojourn.manage import absent, scrape, testing
 from sojourn.manage import config as configs
-from sojourn.manage import scrape, testing
 from sojourn.manage.audit import Audit
+from sojourn.manage.bites import Bites
 from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
 from sojourn.manage.rounds import Rounds
@@ -34,6 +36,7 @@ from sojourn.run.journal import Journal
 needs_groups = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
 pytestmark = needs_groups
 SAFE = 0.05
+QUOTA: dict[str, object] = {"group": "batch", "knob": "quota"}
 
 
 @pytest.fixture
@@ -156,7 +159,80 @@ def test_a_silent_source_means_safe_caps_and_windows_mean_going_on(here: Stand) 
     assert SAFE in quotas
     events = [line["event"] for line in here.events()]
     assert events == ["start", "alone", "capped", "resume", "end"]
-    assert "no window came" in here.events()[2]["reason"]
+    assert "no window came from web" in here.events()[2]["reason"]
+    assert quotas[-1] is None, "the rule sets no quota, so the cap must not stay"
+
+
+def test_a_service_that_is_dead_is_not_hidden_by_the_windows_of_another(here: Stand) -> None:
+    quotas: list[float | None] = []
+
+    def step() -> None:
+        here.window()
+        with here.lines.open("a") as file:  # nor by those of somebody who is not managed
+            file.write(json.dumps({"service": "other", "length_ms": 100, "n": 9}) + "\n")
+        quotas.append(here.quota())
+        until(lambda: False, 0.05)
+
+    words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
+    with subprocess.Popen(words) as dead:
+        here.more = f'[groups.db]\nrole = "latency-critical"\ntarget = "1ms"\npid = {dead.pid}\n'
+        try:
+            played(here, [step] * 12, "null", silent_s=0.3)
+        finally:
+            dead.kill()
+    assert quotas[0] is None
+    assert quotas[-1] == SAFE
+    (capped,) = [line for line in here.events() if line["event"] == "capped"]
+    assert capped["reason"] == "no window came from db for 0.3 s"
+
+
+def test_a_cap_that_the_kernel_refuses_later_is_a_fault(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, is_refused = knob_groups.write, False
+
+    def refusing(tree: Any, path: str, text: str) -> None:
+        if is_refused and path.endswith(("cpu.cfs_quota_us", "cpu.max")):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        real(tree, path, text)
+
+    def refuse() -> None:
+        nonlocal is_refused
+        is_refused = True
+
+    monkeypatch.setattr(knob_groups, "write", refusing)
+    steps: list[Callable[[], object]] = [here.window, refuse, soon]
+    with pytest.raises(RunFault, match="the safe cap of batch cannot be set: Invalid argument"):
+        played(here, steps, "null", silent_s=0.3)
+    refused = [line["refused"] for line in here.events() if line["event"] == "capped"]
+    assert refused == [{"batch": "Invalid argument"}] * 2
+    assert here.quota() == SAFE, "the warden has set it"
+    undone_as_of_the_dead(state)
+    assert here.quota() is None
+
+
+def test_what_the_kernel_takes_of_a_level_is_in_the_audit_log(here: Stand) -> None:
+    played(here, [here.window] * 3, foreign(here, [{**QUOTA, "level": 0.0001}], []))
+    (change,) = [line for line in here.events() if line["event"] == "change"]
+    assert (change["after"], change["in_force"]) == (0.001, True)
+
+
+def test_a_dry_run_recommends_a_change_once(here: Stand) -> None:
+    """Nothing changes, so a rule that begins with a step would begin with it for ever."""
+    half, less = [{**QUOTA, "level": 0.5}], [{**QUOTA, "level": 0.2}]
+    config = configs.read(here.config(foreign(here, half, half, less, half)))
+    audit = Audit(here.audit, lambda _line: None)
+
+    def rounds() -> Iterator[None]:
+        for _ in range(6):
+            here.window()
+            yield
+
+    Manager(config, audit, None).run(rounds)
+    audit.close()
+    said = [line["after"] for line in here.events() if line["event"] == "recommend"]
+    assert said == [0.5, 0.2, 0.5]
+    assert here.quota() is None
 
 
 def test_a_knob_that_lies_means_safe_caps_and_a_fault(here: Stand, state: Path) -> None:
@@ -276,14 +352,11 @@ def test_a_write_that_the_kernel_ignores_is_noticed(
 
 
 def test_a_quota_that_does_not_bite_is_noticed(here: Stand) -> None:
-    config = configs.read(here.config())
-    manager = Manager(config, Audit(None, lambda _line: None), None)
+    config, bites = configs.read(here.config()), Bites()
     one = Managed("batch", config.groups["batch"], (0, 1), testing.TREE)
     one.allocation = Allocation(quota=0.3)
     uses = [(10.0, 0.9), (11.0, 0.2), (12.0, 0.9), (13.0, 0.9), (14.5, 0.9)]
-    results = [
-        manager._bites.exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses
-    ]
+    results = [bites.exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses]
     assert results == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
 
 
@@ -315,17 +388,113 @@ def test_a_second_manager_of_a_group_is_refused_and_the_first_is_not_disturbed(
     assert here.quota() is None
 
 
-def test_a_group_that_vanishes_ends_it_with_a_fault(here: Stand) -> None:
-    def vanish() -> None:
-        program = here.programs["batch"]
-        program.kill()
-        program.wait()
-        for group in [one for one in here.made if str(one).endswith("batch")]:
-            testing.remove_group(group)
+def vanished(here: Stand) -> None:
+    """The batch program ends, and somebody removes its group."""
+    program = here.programs["batch"]
+    program.kill()
+    program.wait()
+    for group in [one for one in here.made if str(one).endswith("batch")]:
+        testing.remove_group(group)
 
-    with pytest.raises(RunFault, match="no best-effort group is left"):
-        played(here, [here.window, vanish, here.window], "null")
+
+def made_anew(here: Stand) -> None:
+    """The same group, with another program in it."""
+    words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
+    here.programs["batch"] = subprocess.Popen(words)
+    for group in testing.make_group(here.paths["batch"]):
+        (group / "cgroup.procs").write_text(str(here.programs["batch"].pid))
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["seen to be gone", "between two looks"])
+def test_a_group_that_is_made_anew_has_the_levels_again_that_it_had(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch, *, is_seen: bool
+) -> None:
+    monkeypatch.setattr(absent, "BACK_S", 0.1)
+
+    def change() -> None:
+        vanished(here)
+        if not is_seen:
+            made_anew(here)
+        here.window()
+
+    def wait() -> None:
+        until(lambda: False, 0.15)
+        here.window()
+
+    seen: list[tuple[float | None, str]] = []
+    weight = "cpu.shares" if here.file("batch", "cpu.shares").exists() else "cpu.weight"
+
+    def note() -> None:
+        seen.append((here.quota(), here.file("batch", weight).read_text().strip()))
+        here.window()
+
+    again = [lambda: made_anew(here)] if is_seen else []
+    steps: list[Callable[[], object]] = [here.window, here.window, change, *again]
+    steps += [wait, wait, note, here.window]
+    played(here, steps, "static", constants={"quota": 0.3, "weight": 50}, silent_s=20.0)
+    ((quota, text),) = seen
+    assert quota == pytest.approx(0.3)
+    assert text == ("512" if weight == "cpu.shares" else "50")
+    events = [line["event"] for line in here.events()]
+    begin = ["start", "alone", "change", "change", "gone"]
+    assert events == [*begin, "capped", "back", "resume", "end"]
+    assert here.events()[5]["reason"] == "no best-effort group is there"
+    assert here.quota() is None
+    assert not journals(state)
+
+
+def test_the_last_process_of_its_role_that_ends_is_a_fault(here: Stand) -> None:
+    words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
+    with subprocess.Popen(words) as program:
+        path = here.config("null")
+        text = path.read_text()
+        path.write_text(text.replace(f'cgroup = "{here.paths["batch"]}"', f"pid = {program.pid}"))
+        audit, journal = Audit(here.audit, lambda _line: None), Journal.create()
+
+        def rounds() -> Iterator[None]:
+            here.window()
+            yield
+            program.kill()
+            program.wait()
+            yield
+
+        try:
+            with pytest.raises(RunFault, match="no best-effort group is left"):
+                Manager(configs.read(path), audit, journal).run(rounds)
+        finally:
+            program.kill()
+            journal.close()
+            audit.close()
     assert [line["event"] for line in here.events()] == ["start", "alone", "gone", "capped"]
+
+
+def test_a_second_manager_of_a_process_is_refused_and_the_first_is_not_disturbed(
+    here: Stand,
+) -> None:
+    words, seen = [sys.executable, "-I", "-S", "-c", testing.SLEEP], list[str]()
+    hierarchy = knob_groups.find(testing.TREE, "cpu")
+    assert hierarchy is not None
+    with subprocess.Popen(words) as program:
+        here.more = f'[groups.other]\nrole = "best-effort"\npid = {program.pid}'
+
+        def refused() -> None:
+            seen.append(hierarchy.folder(testing.TREE, program.pid))
+            spec = configs.GroupSpec(role="best-effort", pid=program.pid)
+            one, journal = Managed("again", spec, (0,), testing.TREE), Journal.create()
+            one.find()
+            with pytest.raises(HostFault, match="another manager has the control group"):
+                one.take(journal)
+            one.restore()
+            journal.close()
+            seen.append(hierarchy.folder(testing.TREE, program.pid))
+
+        try:
+            played(here, [here.window, refused, here.window], "null")
+        finally:
+            program.kill()
+    assert "/sojourn-" in seen[0]
+    assert seen[1] == seen[0]
+    assert here.events()[-1]["event"] == "end"
 
 
 def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
@@ -512,8 +681,9 @@ def test_a_prometheus_endpoint_that_goes_silent_means_safe_caps(
             journal.close()
             audit.close()
     assert SAFE in quotas[30:50]
+    assert quotas[-1] == pytest.approx(0.3), "as before the gap"
     events = [line["event"] for line in here.events()]
-    assert events == ["start", "alone", "change", "capped", "resume", "change", "end"]
+    assert events == ["start", "alone", "change", "capped", "resume", "end"]
 
 
 def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
@@ -565,8 +735,8 @@ def capped_after(here: Stand, act: Callable[[subprocess.Popen[str], int], None])
         "static", constants={"quota": 0.3}, silent_s=60.0, paused_s=0.5, every_ms=50
     )
     with started(here, config=config) as manager:
-        assert until(lambda: here.quota() is not None), "it starts"
-        assert here.quota() == pytest.approx(0.3)
+        # Before its first decision it tries the safe cap.
+        assert until(lambda: here.quota() == pytest.approx(0.3)), "it starts"
         (warden,) = children(manager.pid)
         act(manager, warden)
         assert until(lambda: here.quota() == SAFE), "capped"

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sojourn.controllers.look import Window
 from sojourn.manage.config import Config
+from sojourn.manage.followed import Followed
 from sojourn.manage.groups import Managed
 from sojourn.manage.scrape import Scrape
-from sojourn.manage.source import Source
 from sojourn.manage.tracer import Tracer, first
 from sojourn.places import proc
 
@@ -43,7 +43,7 @@ def of(config: Config, groups: Mapping[str, Managed]) -> Feed | None:
     """Not opened yet; None: it names none."""
     spec, service = config.windows, config.service()
     if spec.file:
-        return Source(Path(spec.file), service)
+        return Followed(Path(spec.file), service)
     if spec.url:
         return Scrape(
             url=spec.url,

@@ -15,6 +15,7 @@ from sojourn.manage.notes import Step
 
 SCRIPT = Path(__file__).with_name("warden.py")
 READY_S, END_S = 5.0, 2.0
+HEARD_BYTES = 1 << 16  # all that it said in a long pause
 
 
 class Guard:
@@ -65,7 +66,7 @@ class Guard:
                     raise
                 return "gone"
         try:
-            heard = self._mine.recv(64)
+            heard = self._mine.recv(HEARD_BYTES)
         except BlockingIOError:
             return ""
         except OSError:

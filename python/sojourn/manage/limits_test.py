@@ -187,6 +187,7 @@ def test_a_disk_that_is_none_is_refused(disk: str, word: str, free: Stand, state
         ({"frozen": True}, {"cpu": 0.5}, "while it was to be stopped"),
         ({"quota": 0.5}, {"cpu": 0.6}, ""),
         ({"quota": 0.5}, {"cpu": 0.9}, "0.90 CPUs for 2 s where 0.50 are allowed"),
+        ({"cores": 0}, {"cpu": 0.5}, "0.50 CPUs for 2 s where 0.01 are allowed"),
         ({}, {"cpu": 9.0, "io": 9e9}, ""),
     ],
 )

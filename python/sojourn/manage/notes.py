@@ -35,10 +35,6 @@ class Notes:
     _made: dict[str, set[str]] = field(default_factory=dict)
     _entries: dict[str, int] = field(default_factory=dict)
 
-    def __contains__(self, path: str) -> bool:
-        """Whether a file is noted."""
-        return path in self._entries
-
     @property
     def is_empty(self) -> bool:
         """Whether nothing has to be put back."""
@@ -74,8 +70,22 @@ class Notes:
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be.
 
-        That stays noted, and is tried again at the next call. All else can be noted anew.
+        What is in the way of one may go with another, so it is tried once more. What is left then
+        stays noted, and is tried again at the next call. All else can be noted anew.
         """
+        stuck = self._put_back() and self._put_back()
+        if not stuck and CAP in self._entries:
+            self.book.undone(self._entries.pop(CAP))
+        return stuck
+
+    def forget(self) -> None:
+        """The group is gone, so nothing is to be put back."""
+        self._settings.clear()
+        self._made.clear()
+        while self._entries:
+            self.book.undone(self._entries.popitem()[1])
+
+    def _put_back(self) -> list[str]:
         stuck = []
         for path, noted in reversed([*self._settings.items()]):  # also what the warden alone wrote
             now = settings.read(noted, self.tree)
@@ -88,6 +98,4 @@ class Notes:
             if path in self._entries:
                 self.book.undone(self._entries.pop(path))
             del self._settings[path], self._made[path]
-        if not stuck and CAP in self._entries:
-            self.book.undone(self._entries.pop(CAP))
         return stuck

@@ -12,7 +12,7 @@ import pytest
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage.notes import CAP, Notes
-from sojourn.run.journal import Journal
+from sojourn.run.journal import Journal, read
 
 QUOTA = "/cpu.cfs_quota_us"
 
@@ -47,6 +47,56 @@ def test_what_the_warden_alone_has_written_is_put_back(
     assert notes.is_empty
     journal.close()
     assert not journal.path.exists()
+
+
+def test_a_journal_of_many_changes_stays_small(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.run.journal.COMPACT_BYTES", 8192)
+    journal = Journal.create(tmp_path / "many")
+    notes = Notes("batch", journal, Tree(tmp_path))
+    for number in range(120):
+        notes.write(QUOTA, str(50_000 + number))
+    assert journal.path.stat().st_size < 2 * 8192
+    (left,) = read(tmp_path / "many")
+    (entry,) = left.entries
+    assert entry.facts["settings"][0]["old"] == "20000"
+    assert notes.restore() == []
+    assert file.read_text() == "20000\n"
+    journal.close()
+    assert not [*(tmp_path / "many").iterdir()]
+
+
+def test_of_a_group_that_is_gone_nothing_is_put_back(
+    notes: Notes, file: Path, journal: Journal
+) -> None:
+    notes.note(CAP, [(QUOTA, "50000")])
+    notes.write(QUOTA, "60000")
+    notes.forget()
+    assert notes.is_empty
+    assert file.read_text() == "60000\n"
+    journal.close()
+    assert not journal.path.exists()
+
+
+def test_what_is_in_the_way_of_another_file_is_put_back_at_once(
+    notes: Notes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a period and a quota, of which the kernel does not take every pair."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for one in (first, second):
+        one.write_text("1\n")
+        notes.write(f"/{one.name}", "2")
+    real = knob_groups.write
+
+    def in_order(tree: Tree, path: str, text: str) -> None:
+        if path == "/second" and first.read_text() != "1\n":
+            raise OSError(errno.EINVAL, "not yet")
+        real(tree, path, text)
+
+    monkeypatch.setattr(knob_groups, "write", in_order)
+    assert notes.restore() == []
+    assert (first.read_text(), second.read_text()) == ("1\n", "1\n")
 
 
 def test_what_somebody_else_has_set_since_is_left(notes: Notes, file: Path) -> None:

@@ -32,7 +32,12 @@ class Parts:
 
 
 def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
-    """All or nothing; HostFault where the source, or what the rule needs, is not there."""
+    """All or nothing; HostFault where the source, or what the rule needs, is not there.
+
+    Args:
+        config: that names rule and source.
+        groups: by name, those that may come back as well.
+    """
     with ExitStack() as stack:
         source = feed.of(config, groups)
         if source is not None:

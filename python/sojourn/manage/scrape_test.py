@@ -78,12 +78,12 @@ def test_longer_windows_are_differences_of_older_answers() -> None:
     fed(one, [(float(t), cumulated([0.0001] * 10 * t)) for t in range(20)])
     got = one.windows("web", 19.5)
     assert [(w.length_ms, w.n, w.age_ms) for w in got] == [
-        (1000, 10, 500.0), (14_000, 140, 500.0)
+        (1000, 10, 500.0), (2000, 20, 500.0), (14_000, 140, 500.0)
     ]  # fmt: skip
     assert one.windows("db", 19.5) == ()
     fast = source("http://h/", every_s=0.25)
     fed(fast, [(t / 4, cumulated([0.0001] * t)) for t in range(80)])
-    assert [w.length_ms for w in fast.windows("web", 19.75)] == [250, 500, 1000, 13_500]
+    assert [w.length_ms for w in fast.windows("web", 19.75)] == [250, 500, 1000, 2000, 13_500]
 
 
 def test_a_restart_of_the_service_begins_anew() -> None:

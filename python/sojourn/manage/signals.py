@@ -5,17 +5,18 @@ What cannot be read is absent.
 cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/schedstat)
 runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
 throttled      periods in which the group was held up by its quota (cpu.stat)
+periods        of its quota, in which it ran (cpu.stat); of any length
 load           requests/s as a share of peak_rps, by the newest window
 io             bytes/s that a best-effort group reads and writes on its disk, where that is limited
-host: cpu      CPUs used by all (/proc/stat); psi_cpu, psi_io, psi_memory: share of time in which
-               some task waited for it (/proc/pressure)
+host: cpu      used by all, of the CPUs that groups share (/proc/stat); psi_cpu, psi_io, psi_memory:
+               share of time in which some task waited for it (/proc/pressure)
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
@@ -30,15 +31,22 @@ HOST_S = 0.45  # between two readings of the machine's own signals
 TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
 PRESSURES = ("cpu", "io", "memory")
+COUNTS = {"throttled": "nr_throttled", "periods": "nr_periods"}  # in cpu.stat
 GUEST = 8  # from here on: time that is in the others already
 
 
 @dataclass(slots=True)
 class Signals:
-    """Reads signals, and remembers the reading before."""
+    """Reads signals, and remembers the reading before.
+
+    The CPUs that the machine's own signal is about are those of the groups read so far; of all CPUs
+    where no group was.
+    """
 
     tree: Tree
+    _cpus: set[int] = field(default_factory=set)
     _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _threads: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
     _accounts: dict[str, str] = field(default_factory=dict)
     _host: dict[str, Signal] = field(default_factory=dict)
     _host_s: float = 0.0
@@ -46,6 +54,7 @@ class Signals:
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
         results: dict[str, float | None] = {}
+        self._cpus.update(group.cpus)
         used_s, is_service = self._used_s(group), not group.is_best_effort
         if used_s is None or is_service:
             threads = _schedstats(group.pids(), self.tree)
@@ -53,8 +62,11 @@ class Signals:
             if is_service:
                 results["runq_delay_ms"] = self._delay_ms(group.name, threads)
         results["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
-        if is_service and (throttled := _throttled(group)) is not None:
-            results["throttled"] = self._step(f"{group.name} throttled", throttled)
+        if is_service and group.cpu is not None:
+            counts = _stats(group.cpu)
+            for name, key in COUNTS.items():
+                if key in counts:
+                    results[name] = self._step(f"{group.name} {name}", counts[key])
         if group.is_best_effort and (io := group.others.get(limits.IO)) is not None:
             moved = limits.moved_bytes(io, group.disk)
             results["io"] = self._rate(f"{group.name} io", moved, t_s)
@@ -71,7 +83,7 @@ class Signals:
                 name: Signal(value=one.value, age_ms=age_ms) for name, one in self._host.items()
             }
         results = {
-            "cpu": self._rate("host cpu", _host_s(self.tree), t_s),
+            "cpu": self._rate("host cpu", _host_s(self.tree, self._cpus), t_s),
             **{
                 f"psi_{what}": self._rate(f"host {what} psi", _pressure_s(self.tree, what), t_s)
                 for what in PRESSURES
@@ -88,7 +100,7 @@ class Signals:
         if group.cpu is None:
             return None
         if group.cpu.version == 2:
-            used_us = _stat(group.cpu, "usage_usec")
+            used_us = _stats(group.cpu).get("usage_usec")
             return None if used_us is None else used_us / 1e6
         if group.name not in self._accounts:
             self._accounts[group.name] = _account(group, self.tree)
@@ -112,13 +124,19 @@ class Signals:
         return None if before is None or total < before[0] else total - before[0]
 
     def _delay_ms(self, name: str, threads: Mapping[int, Schedstat]) -> float | None:
-        """Of all threads that were there at both readings; 0 where none asked for a CPU."""
+        """Of all threads that were there at both readings; 0 where none asked for a CPU.
+
+        Only the last reading stays, so threads that ended take no memory. One that has the number
+        of such a thread has counted less, and is left out once.
+        """
+        before, self._threads[name] = self._threads.get(name, {}), dict(threads)
         wait_ns, times, is_known = 0.0, 0.0, False
         for tid, now in threads.items():
-            wait = self._step(f"{name} {tid} wait", now.waited_ns)
-            turns = self._step(f"{name} {tid} turns", now.turns)
-            if wait is not None and turns is not None:
-                wait_ns, times, is_known = wait_ns + wait, times + turns, True
+            was = before.get(tid)
+            if was and now.waited_ns >= was.waited_ns and now.turns >= was.turns:
+                wait_ns += now.waited_ns - was.waited_ns
+                times += now.turns - was.turns
+                is_known = True
         if not is_known:
             return None
         return wait_ns / times / 1e6 if times else 0.0
@@ -142,18 +160,23 @@ def _account(group: Managed, tree: Tree) -> str:
     return posixpath.join(result.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
 
 
-def _throttled(group: Managed) -> int | None:
-    return _stat(group.cpu, "nr_throttled") if group.cpu is not None else None
-
-
-def _stat(group: knob_groups.Group, key: str) -> int | None:
+def _stats(group: knob_groups.Group) -> dict[str, int]:
+    """Counts of cpu.stat by their names."""
     lines = (line.split() for line in group.text("cpu.stat").splitlines())
-    return next((as_int(words[1]) for words in lines if len(words) == 2 and words[0] == key), None)
+    counts = {words[0]: as_int(words[1]) for words in lines if len(words) == 2}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
-def _host_s(tree: Tree) -> float | None:
-    words = (tree.text("/proc/stat") or "").partition("\n")[0].split()[1:]
-    busy = [int(word) for i, word in enumerate(words[:GUEST]) if i not in IDLE]
+def _host_s(tree: Tree, cpus: Collection[int]) -> float | None:
+    """CPU time of all tasks on these CPUs since the start, s; of all CPUs where there are none.
+
+    None: no line is about one of them.
+    """
+    wanted = {f"cpu{number}" for number in cpus} or {"cpu"}
+    lines = (tree.text("/proc/stat") or "").splitlines()
+    rows = [line.split() for line in lines if line.startswith("cpu")]
+    fields = [words[1 : GUEST + 1] for words in rows if words[0] in wanted]
+    busy = [int(word) for words in fields for i, word in enumerate(words) if i not in IDLE]
     return sum(busy) / TICKS if busy else None
 
 

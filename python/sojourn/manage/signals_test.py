@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from sojourn.host.tree import Tree
 from sojourn.manage import config as configs
 from sojourn.manage import testing
 from sojourn.manage.groups import Managed
-from sojourn.manage.signals import Signals
+from sojourn.manage.signals import TICKS, Signals
 from sojourn.manage.testing import stand
 
-pytestmark = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
 
-
+@pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
 def test_a_burner_uses_cpu_and_a_sleeper_none_and_what_is_not_known_is_absent(
     tmp_path: Path,
 ) -> None:
@@ -41,7 +44,7 @@ def test_a_burner_uses_cpu_and_a_sleeper_none_and_what_is_not_known_is_absent(
         assert 0 < result["cpu"].value <= len(cpus)
         assert web["cpu"].value < result["cpu"].value
         assert web["runq_delay_ms"].value == 0, "it asked for no CPU"
-        assert web["throttled"].value == 0
+        assert web["throttled"].value == web["periods"].value == 0, "it has no quota"
 
 
 def test_the_machine_is_read_twice_a_second_and_its_signals_say_their_age() -> None:
@@ -56,3 +59,72 @@ def test_the_machine_is_read_twice_a_second_and_its_signals_say_their_age() -> N
 
 def schedstat_s(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def written(root: Path, files: Mapping[str, str]) -> Tree:
+    """A machine that has these files."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Tree(root)
+
+
+def service(stat: str = "", cpus: tuple[int, ...] = (0,)) -> Any:
+    """A group of one process, 7, with this cpu.stat."""
+    return SimpleNamespace(
+        name="web",
+        is_best_effort=False,
+        cpus=cpus,
+        cpu=SimpleNamespace(version=2, text=lambda _name: stat),
+        pids=lambda: (7,),
+    )
+
+
+def machine(*busy_s: int) -> str:
+    """/proc/stat of a machine: CPU time of each CPU by tasks of users; as much of it is idle."""
+    rows = [("cpu", sum(busy_s)), *((f"cpu{i}", s) for i, s in enumerate(busy_s))]
+    lines = [f"{name} {s * TICKS} 0 0 {s * TICKS} 0 0 0 0 5 0" for name, s in rows]
+    return "\n".join([*lines, "intr 1 2 3", "ctxt 9"])
+
+
+def test_the_machines_cpu_time_is_that_of_the_cpus_that_groups_share(tmp_path: Path) -> None:
+    signals = Signals(written(tmp_path, {"proc/stat": machine(10, 10, 10, 10)}))
+    signals.of_group(service(cpus=(1, 2)), 0.0)
+    signals.of_host(0.0)
+    written(tmp_path, {"proc/stat": machine(14, 11, 12, 14)})
+    assert signals.of_host(4.0)["cpu"].value == pytest.approx(0.75), "1 s and 2 s in 4 s"
+    whole = Signals(written(tmp_path, {"proc/stat": machine(0, 0, 0, 0)}))
+    whole.of_host(0.0)
+    written(tmp_path, {"proc/stat": machine(4, 1, 2, 4)})
+    assert whole.of_host(4.0)["cpu"].value == pytest.approx(11 / 4)
+    offline = Signals(written(tmp_path, {"proc/stat": "cpu 1 0 0 1"}))
+    offline.of_group(service(cpus=(1,)), 0.0)
+    offline.of_host(0.0)
+    assert "cpu" not in offline.of_host(1.0), "no line is about its CPU"
+
+
+def test_throttled_periods_and_all_periods_are_those_since_the_reading_before(
+    tmp_path: Path,
+) -> None:
+    signals = Signals(written(tmp_path, {}))
+    signals.of_group(service("usage_usec 0\nnr_periods 100\nnr_throttled 40"), 0.0)
+    result = signals.of_group(service("usage_usec 0\nnr_periods 120\nnr_throttled 47"), 0.1)
+    assert (result["throttled"].value, result["periods"].value) == (7, 20)
+
+
+def test_threads_that_ended_take_no_memory_and_their_numbers_may_come_again(
+    tmp_path: Path,
+) -> None:
+    signals = Signals(Tree(tmp_path))
+    folder = tmp_path / "proc/7/task"
+    for number in range(100, 200):
+        written(tmp_path, {f"proc/7/task/{number}/schedstat": "5000000 9000000 9"})
+        signals.of_group(service(), float(number))
+        (folder / f"{number}/schedstat").unlink()
+    assert sum(map(len, signals._threads.values())) == 1
+    assert len(signals._before) < 10
+    written(tmp_path, {"proc/7/task/199/schedstat": "0 1000000 1"})
+    assert "runq_delay_ms" not in signals.of_group(service(), 200.0), "it is another thread"
+    written(tmp_path, {"proc/7/task/199/schedstat": "0 5000000 3"})
+    assert signals.of_group(service(), 201.0)["runq_delay_ms"].value == pytest.approx(2.0)

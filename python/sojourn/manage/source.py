@@ -7,7 +7,7 @@ Two forms are read:
     {"t_s": …, "done_rps": …, "window": {…}, …}   sojourn-load --progress json
 
 Longer windows are made of those that came: their requests and late requests add up. Percentiles do
-not, so a longer window has a p99 only if the source gives one of that length.
+not, so the p99 of a longer window is an estimate (`p99_of`); its count of late requests is exact.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import sub
 from pathlib import Path
@@ -27,22 +29,27 @@ from pydantic import ValidationError
 from sojourn.controllers.look import COUNT_MAX, Window
 from sojourn.errors import HostFault
 
-LENGTHS_MS = (500, 1000, 15_000)
+LENGTHS_MS = (500, 1000, 2000, 15_000)
 PART_BYTES, LINE_BYTES = 1 << 16, 1 << 16
 PARTS_MAX = 64  # read at one look: a writer that is faster must not keep the manager from its work
 COVERED = 0.9  # of a longer window, that the short ones must cover
 WINDOWS_MAX = 2000  # of one service
+FALL = math.log(100)  # of an exponential tail, from all requests to one in a hundred
+STEPS, NEAR = 50, 1e-4  # of Newton's method: at most so many; the last relative step
 NAMES_MAX = 256  # of services: who writes lines may name others without end
 
 
 @dataclass(slots=True)
 class Came:
-    """Windows of one service, as they came; sums up to each, so that a longer one costs nothing.
+    """Windows of one service, as they came; sums up to each, so that counts cost nothing.
 
-    `_sums` has length in ms, requests, late requests and windows without such a count.
+    `_sums` has length in ms, requests, late requests and windows without such a count. `_made` has
+    the p99 of longer windows until another one comes.
     """
 
     _at: list[float] = field(default_factory=list)
+    _tails: list[tuple[int, float | None]] = field(default_factory=list)
+    _made: dict[int, float | None] = field(default_factory=dict)
     _sums: list[tuple[int, int, int, int]] = field(default_factory=lambda: [(0, 0, 0, 0)])
     _newest: Window | None = None
 
@@ -50,13 +57,14 @@ class Came:
         """Another one came at this time."""
         ms, n, above, unknown = self._sums[-1]
         late = window.above or 0
+        is_unknown = window.above is None and window.n > 0
         self._at.append(t_s)
-        self._sums.append(
-            (ms + window.length_ms, n + window.n, above + late, unknown + (window.above is None))
-        )
+        self._tails.append((window.n, window.p99_ns))
+        self._sums.append((ms + window.length_ms, n + window.n, above + late, unknown + is_unknown))
         self._newest = window
+        self._made.clear()
         if len(self._at) >= 2 * WINDOWS_MAX:
-            del self._at[:WINDOWS_MAX], self._sums[:WINDOWS_MAX]
+            del self._at[:WINDOWS_MAX], self._sums[:WINDOWS_MAX], self._tails[:WINDOWS_MAX]
 
     def windows(self, t_s: float) -> tuple[Window, ...]:
         """The newest as it came, and the longer ones that what came covers."""
@@ -71,8 +79,49 @@ class Came:
             is_whole = length_ms > self._newest.length_ms and ms >= COVERED * length_ms
             if is_whole and max(n, above) < COUNT_MAX:  # a sum may be too large, its parts not
                 late = None if unknown else above
-                windows.append(Window(length_ms=length_ms, n=n, above=late, age_ms=age_ms))
+                if length_ms not in self._made:
+                    self._made[length_ms] = p99_of(self._tails[first:])
+                p99_ns = self._made[length_ms]
+                windows.append(
+                    Window(length_ms=length_ms, n=n, p99_ns=p99_ns, above=late, age_ms=age_ms)
+                )
         return tuple(windows)
+
+
+def p99_of(parts: Iterable[tuple[int, float | None]]) -> float | None:
+    """What one in a hundred requests exceeds in several windows together, ns: an estimate.
+
+    Each window counts as an exponential tail through its own p99. The mixture of these tails, by
+    requests, is 0.01 at the result, which lies between the least and the largest p99.
+
+    Args:
+        parts: requests and p99 of each window, ns.
+
+    Returns:
+        None: there are no requests, or more than a tenth of them have no p99.
+
+    >>> p99_of([(100, 3e5), (500, 3e5)]), p99_of([(100, None)])
+    (300000.0, None)
+    """
+    every = [(n, p99_ns) for n, p99_ns in parts if n]
+    longest = float(COUNT_MAX)  # a source may write any number, and this one takes 100 days
+    known = [(n, min(max(1.0, p99_ns), longest)) for n, p99_ns in every if p99_ns is not None]
+    total = sum(n for n, _ in known)
+    if not total or total < COVERED * sum(n for n, _ in every):
+        return None
+    rates = [(n / total, FALL / p99_ns) for n, p99_ns in known]
+    # The logarithm of the mixture is convex and falls, and it is above its bound at this mean
+    # (Jensen). So each step of Newton's method comes nearer from below, and none goes too far.
+    result = FALL / sum(share * rate for share, rate in rates)
+    for _ in range(STEPS):
+        tails = [(share * math.exp(-rate * result), rate) for share, rate in rates]
+        mixed = sum(tail for tail, _ in tails)
+        step = (math.log(mixed) + FALL) * mixed / sum(tail * rate for tail, rate in tails)
+        result += step
+        if step <= NEAR * result:
+            break
+    ends = [p99_ns for _, p99_ns in known]
+    return min(max(ends), max(result, min(ends)))
 
 
 @dataclass(slots=True)

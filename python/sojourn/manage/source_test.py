@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 from pathlib import Path
@@ -10,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from sojourn.controllers.look import Window
-from sojourn.manage.source import LENGTHS_MS, LINE_BYTES, NAMES_MAX, Came, Source, parsed
+from sojourn.manage.source import (
+    LENGTHS_MS,
+    LINE_BYTES,
+    NAMES_MAX,
+    Came,
+    Source,
+    p99_of,
+    parsed,
+)
 
 LINE = {"length_ms": 100, "n": 500, "p99_ns": 3e5, "above": 2}
 
@@ -29,17 +38,54 @@ def came(source: Source, t_s: float, *lines: object) -> None:
     source.read(t_s)
 
 
-def test_a_longer_window_has_all_requests_and_no_percentile(source: Source) -> None:
+def test_a_longer_window_has_all_requests_and_the_p99_that_all_had(source: Source) -> None:
     for i in range(20):
         came(source, 1 + i / 10, LINE)
     result = source.windows("web", 3.0)
     assert [(w.length_ms, w.n, w.above, w.p99_ns) for w in result] == [
         (100, 500, 2, 3e5),
-        (500, 2500, 10, None),
-        (1000, 5000, 20, None),
+        (500, 2500, 10, 3e5),
+        (1000, 5000, 20, 3e5),
+        (2000, 10_000, 40, 3e5),
     ]
     assert result[0].age_ms == 100
     assert source.windows("db", 3.0) == ()
+    source.close()
+
+
+def mixed(parts: list[tuple[int, float]], at_ns: float) -> float:
+    """Share of requests above a time, where each part has an exponential tail through its p99."""
+    total = sum(n for n, _ in parts)
+    return math.fsum(n / total * 0.01 ** (at_ns / p99_ns) for n, p99_ns in parts)
+
+
+def test_a_p99_of_several_windows_is_that_of_their_exponential_tails() -> None:
+    draw = random.Random(7)  # noqa: S311
+    for spread in (0.1, 1.0, 3.0):
+        parts = [(draw.randrange(1, 500), 1e6 * draw.lognormvariate(0, spread)) for _ in range(150)]
+        low, high = 0.0, max(p99_ns for _, p99_ns in parts)
+        for _ in range(60):  # by halves, in place of Newton's steps
+            middle = (low + high) / 2
+            low, high = (middle, high) if mixed(parts, middle) > 0.01 else (low, middle)
+        assert p99_of(parts) == pytest.approx(high, rel=1e-3)
+    # One window in twenty is a stall of 30 times as much: .05 · .01^(x/30) = .01, so x = 10.5.
+    stall = p99_of([(100, 1e6)] * 19 + [(100, 30e6)])
+    assert stall == pytest.approx(30e6 * math.log(5) / math.log(100), rel=1e-3)
+
+
+def test_a_p99_of_several_windows_is_not_made_up_and_takes_any_number() -> None:
+    assert p99_of([]) is None
+    assert p99_of([(0, None), (0, 5e6)]) is None, "no request"
+    assert p99_of([(89, 1e6), (11, None)]) is None
+    assert p99_of([(91, 1e6), (9, None), (0, None)]) == 1e6
+    assert p99_of([(2**52, 0.0), (1, 1e308)]) == pytest.approx(1.0, rel=1e-3)
+    assert p99_of([(1, 0.0), (2**52, 1e308)]) == pytest.approx(2.0**53, rel=1e-3)
+
+
+def test_windows_without_a_request_leave_the_count_known(source: Source) -> None:
+    for i in range(5):
+        came(source, 1 + i / 10, LINE if i else {"length_ms": 100, "n": 0})
+    assert [(w.n, w.above) for w in source.windows("web", 1.4)] == [(500, 2), (2000, 8)]
     source.close()
 
 

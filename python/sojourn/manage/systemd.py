@@ -72,8 +72,16 @@ def unit(path: Path, config: Config, listen: str) -> str:
         listen: address for Prometheus; "": none.
 
     Raises:
-        SpecFault: a path cannot stand in a unit.
+        SpecFault: a path cannot stand in a unit, or a group is a process by its number.
     """
+    for name, group in config.groups.items():
+        if group.pid:
+            raise SpecFault(
+                f"{name} is a process by its number, which another one has after a restart",
+                at=f"groups.{name}.pid",
+                fix='name the control group of its unit or container: cgroup = "/PATH", '
+                f"as /proc/{group.pid}/cgroup has it",
+            )
     words = [sys.executable, "-P", "-m", "sojourn", "manage", "--config", str(path.absolute())]
     words += ["--listen", listen] if listen else []
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}

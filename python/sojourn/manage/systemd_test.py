@@ -56,6 +56,15 @@ def test_it_sees_the_folder_of_temporary_files_where_a_path_is_in_it(tmp_path: P
     assert service(systemd.unit(path, configs.read(path), ""))["PrivateTmp"] == "no"
 
 
+def test_a_process_by_its_number_is_in_no_unit(tmp_path: Path) -> None:
+    path = tmp_path / "manage.toml"
+    path.write_text(GOOD.replace('cgroup = "/batch"', "pid = 4711"))
+    with pytest.raises(SpecFault, match="another one has after a restart") as caught:
+        systemd.unit(path, configs.read(path), "")
+    assert caught.value.at == "groups.batch.pid"
+    assert "/proc/4711/cgroup" in caught.value.fix
+
+
 def test_a_name_is_one_word_and_no_line(tmp_path: Path) -> None:
     section = service(unit(tmp_path, name='a "b" $HOME %h\\.toml'))
     assert section["ExecStart"].endswith(f'--config "{tmp_path}/a \\"b\\" $$HOME %%h\\\\.toml"')

@@ -4,7 +4,10 @@ Run as a script, `python -I -S warden.py FD`. `FD` is one end of a socket pair. 
 line of JSON, {"caps": [[PATH, TEXT], …], "paused_s": 5.0}, then a byte at each of its rounds, and
 "q" when it ends in order. Where no byte comes for `paused_s`, or the other end is closed, the caps
 are written, and written again until they read back or a second is over. It then says "c" if the
-manager is still there, and goes on; a manager that was paused hears it when it wakes.
+manager is still there, and goes on; a manager that was paused hears it when it wakes. While it is
+paused, caps are written again each time, because a group may be made anew or the kernel may have
+refused one. When the manager is gone they are not: the next one may have the group by then. What
+was refused is reported on standard error.
 
 It opens no file but those, starts nothing, and has its own session, so that no ^C reaches it.
 """
@@ -35,20 +38,21 @@ def main(fd: int) -> None:
     if spec is None:
         return
     caps = [(str(path), str(text)) for path, text in spec["caps"]]
-    is_capped = False
+    reported: list[tuple[str, str]] = []
     while True:
         ready, _, _ = select.select([manager], [], [], float(spec["paused_s"]))
         heard = hear(manager) if ready else None
         if heard is not None and QUIT in heard:
             return
         if heard:
-            is_capped = False
+            reported = []
             continue
-        if not is_capped:
-            cap(caps)
+        refused = cap(caps)
+        if refused != reported:
+            report(refused)
+            reported = refused
         if heard == b"":
             return
-        is_capped = True
         with contextlib.suppress(OSError):
             manager.send(b"c", socket.MSG_DONTWAIT)
 
@@ -74,14 +78,26 @@ def hear(manager: socket.socket) -> bytes:
         return b""
 
 
-def cap(caps: list[tuple[str, str]]) -> None:
-    """Write every cap until each reads back or time is over; groups that are gone are left out."""
+def cap(caps: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Write every cap until each reads back or time is over; those that do not read back then.
+
+    Groups that are gone are left out.
+    """
     until = time.monotonic() + CAP_S
     left = caps
     while left and time.monotonic() < until:
         left = [one for one in left if not is_set(*one)]
         if left:
             time.sleep(0.01)
+    return left
+
+
+def report(refused: list[tuple[str, str]]) -> None:
+    """Name the caps that are not in force, on standard error if that is open."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        for path, text in refused:
+            sys.stderr.write(f"sojourn: the safe cap {text} of {path} was refused\n")
+        sys.stderr.flush()
 
 
 def is_set(path: str, text: str) -> bool:

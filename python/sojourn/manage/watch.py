@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Group, Look, Signal
 from sojourn.errors import RunFault
+from sojourn.manage.absent import Absent
 from sojourn.manage.audit import Audit
 from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
@@ -21,21 +22,34 @@ class Watch:
 
     Attributes:
         groups: that are there, by name; one that vanished is taken out, and that is reported.
+        absent: that vanished; one that was made anew is put in again.
+        has_returned: whether one was, at the last look.
     """
 
     groups: dict[str, Managed]
     signals: Signals
     audit: Audit
+    absent: Absent = field(default_factory=Absent)
     began_s: float = field(default_factory=time.monotonic)
+    has_returned: bool = False
+    _names: tuple[str, ...] = ()
+    _cpus: int = 0
+    _refused: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._names = tuple(self.groups)
+        self._cpus = len(next(iter(self.groups.values())).cpus)
 
     def look(self, source: Feed | None) -> Look:
-        """What is seen now; RunFault where a role has no group any more."""
+        """What is seen now; RunFault where a role has no group any more, and none can come back."""
         now_s = time.monotonic()
         for name in [name for name, one in self.groups.items() if not one.is_there]:
             self.audit.say(GONE, group=name)
-            self.groups.pop(name).restore()  # a group that was made for its process is removed
+            self.absent.add(self.groups.pop(name))
+        self.has_returned = self._take_again(now_s)
         for role in (BEST_EFFORT, CRITICAL):
-            if not any(one.spec.role == role for one in self.groups.values()):
+            every = (*self.groups.values(), *self.absent.groups.values())
+            if not any(one.spec.role == role for one in every):
                 raise RunFault(
                     f"no {role} group is left", at="manage", fix="start it, then the manager again"
                 )
@@ -44,10 +58,31 @@ class Watch:
         groups = {name: self._group(one, source, now_s) for name, one in self.groups.items()}
         return Look(
             t_s=round(now_s - self.began_s, 4),
-            cpus=len(next(iter(self.groups.values())).cpus),
+            cpus=self._cpus,
             groups=groups,
             signals=self.signals.of_host(now_s),
         )
+
+    def _take_again(self, now_s: float) -> bool:
+        """Manage groups that are back; whether there was one. One that is refused is reported."""
+        is_back = False
+        for one in self.absent.back(now_s):
+            if why := one.take_again():
+                if self._refused.get(one.name) != why:
+                    self.audit.say("back refused", group=one.name, what=why)
+                self._refused[one.name] = why
+                self.absent.wait(one.name)
+                continue
+            self._refused.pop(one.name, None)
+            self.absent.remove(one.name)
+            self.groups[one.name] = one
+            self.audit.say("back", group=one.name)
+            is_back = True
+        if is_back:  # in the order of the configuration
+            every = {name: self.groups[name] for name in self._names if name in self.groups}
+            self.groups.clear()
+            self.groups.update(every)
+        return is_back
 
     def _group(self, one: Managed, source: Feed | None, now_s: float) -> Group:
         signals = self.signals.of_group(one, now_s)

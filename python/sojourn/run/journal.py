@@ -12,6 +12,9 @@ on. A lab that ends well leaves no file. A file whose lab is dead is what `resto
         {"event": "link", "entry": 5, "name": "sojourn-1a2b3cb", "mac": "02:…"}
         {"event": "undone", "entry": 2}
 
+A manager may run for weeks. So once most of a file is crossed out, the lab goes on in a new one,
+with what is open alone. The old one is removed when the new one is on the disk.
+
 A lab holds a lock on its file for as long as it lives. The kernel keeps the lock, so a lab in
 another container that shares the folder sees it too, whatever process numbers mean there. What a
 journal says is done, so only the user's own folder and files are read (`run.left`).
@@ -39,6 +42,7 @@ from sojourn.run.state import STATE, boot_id, elsewhere, own_folder, state_folde
 __all__ = ["STATE", "Entry", "Journal", "Left", "boot_id", "read", "state_folder"]
 
 LOCK_S_MAX = 5.0  # somebody who looks at an empty file holds it for a moment
+COMPACT_BYTES = 1 << 20  # a file that is smaller is never begun anew
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -49,7 +53,9 @@ class Journal:
         self.path = path
         self._file = file
         self._count = self._size = 0
-        self._open: set[int] = set()
+        self._most = COMPACT_BYTES  # from this size on, it is begun anew
+        self._lab = b""
+        self._open: dict[int, bytes] = {}  # the lines of what is to be undone
         self._lock = threading.RLock()  # a thread may turn knobs while load runs
 
     @classmethod
@@ -85,8 +91,8 @@ class Journal:
         """
         with self._lock:
             self._count += 1
-            self._open.add(self._count)
-            self._write(event=kind, entry=self._count, **facts)
+            self._open[self._count] = line = _as_line(event=kind, entry=self._count, **facts)
+            self._write(line)
             return self._count
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
@@ -100,8 +106,14 @@ class Journal:
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""
         with self._lock:
-            self._open.discard(entry)
-            self._write(event="undone", entry=entry)
+            self._open.pop(entry, None)
+            self._write(_as_line(event="undone", entry=entry))
+            is_large = self._size >= self._most
+            if is_large and self._size >= 2 * sum(map(len, self._open.values())):
+                self._most = 2 * self._size  # where it cannot be, it is tried again later
+                with contextlib.suppress(OSError, RunFault):
+                    self._begin_anew()
+                    self._most = COMPACT_BYTES
 
     def close(self) -> None:
         """End the journal; it is removed if nothing is left to be undone."""
@@ -111,25 +123,56 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def _begin(self, place: int, ticks: int) -> None:
+        self._lab = _as_line(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
         try:
-            self._write(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
+            self._write(self._lab)
             os.fsync(place)  # a file without a name in its folder would be lost with the power
         except BaseException:
             self.close()
             raise
 
-    def _write(self, **line: object) -> None:
+    def _begin_anew(self) -> None:
+        """Go on in a new file with what is open alone; OSError, RunFault if there can be none.
+
+        Whoever is killed here leaves two files that say the same: what one of them had undone is
+        not there any more for the other.
+        """
+        text = b"".join([self._lab, *self._open.values()])
+        with own_folder(self.path.parent) as place:
+            name, handle = _made(place, self.path.name.rpartition("-")[0])
+            try:
+                _put(handle, text)
+                os.fsync(place)
+                os.unlink(self.path.name, dir_fd=place)
+            except OSError:
+                os.close(handle)
+                os.unlink(name, dir_fd=place)
+                raise
+        self._file.close()  # it was locked until its name was gone
+        self._file = os.fdopen(handle, "wb", buffering=0)
+        self.path, self._size = self.path.with_name(name), len(text)
+
+    def _write(self, line: bytes) -> None:
         """Write a line through to the disk, or nothing of it: half of one would spoil the next."""
-        handle, text = self._file.fileno(), json.dumps(line).encode() + b"\n"
+        handle = self._file.fileno()
         try:
-            while text:
-                text = text[os.write(handle, text) :]
-            os.fsync(handle)
+            _put(handle, line)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(handle, self._size)
             raise disk_fault(error, self.path) from None
         self._size = os.fstat(handle).st_size
+
+
+def _as_line(**table: object) -> bytes:
+    return json.dumps(table).encode() + b"\n"
+
+
+def _put(handle: int, text: bytes) -> None:
+    """Write all of it through to the disk; OSError if that cannot be."""
+    while text:
+        text = text[os.write(handle, text) :]
+    os.fsync(handle)
 
 
 def _made(place: int, start: str) -> tuple[str, int]:

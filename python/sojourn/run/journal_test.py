@@ -68,6 +68,80 @@ def test_a_lab_that_leaves_something_leaves_its_journal(tmp_path: Path) -> None:
     assert left.is_in_use  # this test's process is the lab, and it lives
 
 
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The size from which on a journal is begun anew, bytes."""
+    monkeypatch.setattr(journal, "COMPACT_BYTES", 4096)
+    return 4096
+
+
+def busy(made: Journal, times: int = 100) -> None:
+    """What a manager does at each change: the new note, then the old one is crossed out."""
+    for number in range(times):
+        made.undone(made.started("nginx", 4712 + number, 1))
+
+
+def test_a_journal_does_not_grow_by_what_is_crossed_out(tmp_path: Path, small: int) -> None:
+    made = Journal.create(tmp_path)
+    first = made.path
+    stays = made.started("memcached", 4711, 1)
+    busy(made)
+    assert [*tmp_path.iterdir()] == [made.path]
+    assert made.path != first
+    assert made.path.stat().st_size < 2 * small
+    assert made.path.stat().st_mode & 0o777 == 0o600
+    (left,) = journal.read(tmp_path)
+    assert [(one.number, one.facts["what"]) for one in left.entries] == [(stays, "memcached")]
+    assert (left.is_locked, left.lab["pid"], left.bad) == (True, os.getpid(), ())
+    made.undone(stays)
+    made.close()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_open_does_not_make_a_new_file_again_and_again(tmp_path: Path, small: int) -> None:
+    made = Journal.create(tmp_path)
+    entries = [made.started("memcached", number, 1) for number in range(small // 50)]
+    first = made.path
+    made.undone(made.started("nginx", 4712, 1))
+    assert made.path == first, "hardly anything of it is crossed out"
+    for entry in entries:
+        made.undone(entry)
+    made.close()
+
+
+def test_where_no_new_file_can_be_made_the_old_one_goes_on(
+    tmp_path: Path, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **_more: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    made = Journal.create(tmp_path)
+    first, stays = made.path, made.started("memcached", 4711, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_made", full)
+        busy(made)
+    assert made.path == first
+    assert [one.number for one in journal.read(tmp_path)[0].entries] == [stays]
+    busy(made, 3 * small // 50)
+    assert made.path != first, "it is tried again"
+    assert made.path.stat().st_size < 2 * small
+    made.undone(stays)
+    made.close()
+
+
+def test_a_lab_that_dies_with_both_files_has_everything_undone_once(
+    tmp_path: Path, small: int, sleeper: subprocess.Popen[bytes]
+) -> None:
+    del small
+    lines = [entry(sleeper), {"event": "undone", "entry": 9}]
+    for number in (2**22, 2**22 + 1):
+        write(tmp_path, *lines, pid=number)
+    (undone,) = restore(tmp_path)
+    assert undone.is_done
+    assert sleeper.wait(10) == -9
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_running_lab_is_left_alone(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     made = Journal.create(tmp_path)
     seen = proc.stat(sleeper.pid)

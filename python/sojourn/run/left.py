@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,8 @@ from sojourn import disk
 from sojourn.places import proc
 from sojourn.run import state
 
-BYTES = 64 * 1024**2
+LINE_BYTES, PART_BYTES = 64 * 1024**2, 1 << 20
+BAD_MAX = 100  # lines that are named
 DEPTH = 16  # of lists and objects in a line
 FRESH_S = 60.0  # an empty file that is younger belongs to a lab that begins just now
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -130,11 +131,11 @@ def _looked(path: Path, handle: int) -> Left | None:
     except OSError:  # a file system without locks
         is_locked = False
     result = os.fstat(handle)
-    if not result.st_nlink:  # another `restore` was faster
+    if not result.st_nlink:  # another `restore` was faster, or the lab goes on in a new one
         return None
     if not result.st_size and abs(time.time() - result.st_mtime) < FRESH_S:  # the clock may jump
         is_locked = True
-    return _left(path, os.pread(handle, BYTES, 0), is_locked=is_locked)
+    return _left(path, _lines(handle), is_locked=is_locked)
 
 
 def _doubt(result: os.stat_result) -> str:
@@ -143,37 +144,62 @@ def _doubt(result: os.stat_result) -> str:
         return "it is not a plain file"
     if result.st_uid != os.geteuid():
         return f"it belongs to user {result.st_uid}"
-    if result.st_nlink != 1:
+    if result.st_nlink > 1:
         return f"it has {result.st_nlink} names"
-    if result.st_mode & disk.OTHERS:
-        return "others may write it"
-    return "it is too large" if result.st_size > BYTES else ""
+    return "others may write it" if result.st_mode & disk.OTHERS else ""
 
 
 def _unread(path: Path, why: str) -> Left:
     return Left(path=path, lab={}, entries=(), bad=(why,))
 
 
-def _left(path: Path, raw: bytes, *, is_locked: bool) -> Left:
-    lines: list[dict[str, Any]] = []
+def _lines(handle: int) -> Iterator[bytes | None]:
+    """Lines of a file of any size, without a last one that a crash cut off; None: it is too long.
+
+    What was crossed out long ago must not keep a journal from being read, so no size is too large.
+    """
+    pieces: list[bytes] = []
+    size = at = 0
+    while part := os.pread(handle, PART_BYTES, at):
+        at += len(part)
+        *lines, last = part.split(b"\n")
+        for line in lines:
+            yield b"".join([*pieces, line]) if size + len(line) <= LINE_BYTES else None
+            pieces, size = [], 0
+        size += len(last)
+        pieces = [*pieces, last] if size <= LINE_BYTES else []
+
+
+def _left(path: Path, lines: Iterable[bytes | None], *, is_locked: bool) -> Left:
+    """What lines say that is not crossed out behind; only that is in memory."""
+    lab: dict[str, Any] = {}
+    left: dict[int, Entry] = {}  # by line: who plants a journal may use a number twice
+    at: dict[int, list[int]] = {}
     bad: list[str] = []
-    for number, text in enumerate(raw.split(b"\n")[:-1], 1):  # a crash may have cut off the last
+    for number, text in enumerate(lines, 1):
         try:
-            lines.append(_line(text))
+            line = _line(text)
         except ValueError as error:
-            bad.append(f"line {number}: {error}")
-    undone = {line["entry"] for line in lines if line["event"] == "undone"}
-    entries = tuple(
-        Entry(number=line["entry"], kind=line["event"], facts=line)
-        for line in reversed(lines)
-        if line["event"] not in ("lab", "undone") and line["entry"] not in undone
-    )
-    lab = next((line for line in lines if line["event"] == "lab"), {})
+            if len(bad) < BAD_MAX:
+                bad.append(f"line {number}: {error}")
+            continue
+        event = line["event"]
+        if event == "lab":
+            lab = lab or line
+        elif event == "undone":
+            for before in at.pop(line["entry"], ()):
+                del left[before]
+        else:
+            left[number] = Entry(number=line["entry"], kind=event, facts=line)
+            at.setdefault(line["entry"], []).append(number)
+    entries = tuple(reversed(left.values()))
     return Left(path=path, lab=lab, entries=entries, bad=tuple(bad), is_locked=is_locked)
 
 
-def _line(text: bytes) -> dict[str, Any]:
+def _line(text: bytes | None) -> dict[str, Any]:
     """One line; ValueError if the lab does not write such."""
+    if text is None:
+        raise ValueError(f"it has more than {LINE_BYTES} bytes")
     if disk.depth_of(text) > DEPTH:
         raise ValueError(f"it is deeper than {DEPTH}")
     table = json.loads(text)

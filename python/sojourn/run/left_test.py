@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from sojourn.errors import RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups, resctrl
 from sojourn.places import proc, remains
-from sojourn.run import journal, state, work
+from sojourn.run import journal, left, state, work
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 
@@ -344,6 +345,56 @@ def test_a_power_cut_at_any_byte_loses_the_last_line_at_most(folder: Path, rest:
         lines = whole[:cut].count(b"\n")
         assert [one.kind for one in left.entries] == ["settings", "folder"][3 - max(1, lines) :]
         assert left.bad == ()
+
+
+def test_a_journal_of_any_size_is_read_and_a_line_without_end_passed_over(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left, "PART_BYTES", 1000)
+    monkeypatch.setattr(left, "LINE_BYTES", 5000)
+    done = [{"event": "undone", "entry": number} for number in range(10, 400)]
+    planted(
+        folder,
+        {"event": "folder", "entry": 1, "path": "/x"},
+        {"event": "folder", "entry": 2, "path": "/" + "y" * 4000},
+        {"event": "folder", "entry": 3, "path": "/" + "z" * 20_000},
+        *done,
+        {"event": "folder", "entry": 4, "path": "/x"},
+        {"event": "undone", "entry": 1},
+    )
+    (result,) = journal.read(folder)
+    assert [one.number for one in result.entries] == [4, 2]
+    assert result.bad == ("line 4: it has more than 5000 bytes",)
+
+
+def test_one_that_is_removed_while_it_is_opened_is_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a lab does that goes on in a new file."""
+    path, real = planted(folder), os.open
+
+    def opened(name: str, *words: Any, **more: Any) -> int:
+        handle = real(name, *words, **more)
+        if name == path.name:
+            path.unlink()
+        return handle
+
+    monkeypatch.setattr(os, "open", opened)
+    assert journal.read(folder) == ()
+
+
+def test_a_journal_that_grew_for_months_is_not_refused(folder: Path) -> None:
+    path = planted(folder, {"event": "folder", "entry": 1, "path": "/x"})
+    with path.open("ab") as file:
+        file.truncate(65 * 1024**2)  # it has a hole, and no line feed
+    (result,) = journal.read(folder)
+    assert ([one.number for one in result.entries], result.bad) == ([1], ())
+
+
+def test_of_lines_that_are_none_only_the_first_are_named(folder: Path) -> None:
+    planted(folder, *["{"] * 300)
+    (result,) = journal.read(folder)
+    assert len(result.bad) == left.BAD_MAX
 
 
 def test_half_a_line_on_a_full_disk_does_not_spoil_the_next(

@@ -25,6 +25,8 @@ from sojourn.spec import Pin, ServiceSpec
 def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Questions) -> None:
     """Refuse a place that this service or this machine cannot have, and a port that is taken.
 
+    Of the knobs it asks those that depend on the working folder; `check_levels` asks the others.
+
     Raises:
         SpecFault: there is no such place, or nothing can be started there.
         HostFault: this machine lacks what the place or a knob needs, or the port is taken.
@@ -56,7 +58,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
     for option in places.options(spec.place):
         _check_programs(spec.place, option.programs, at)
     check_port(spec.label, needs(service).port, places.build(spec.place))
-    check_levels(spec, facts, temporary.base(work.user_of(service)))
+    _check_folder(spec, service, facts)
 
 
 def _check_foreign(spec: ServiceSpec, questions: Questions) -> None:
@@ -122,22 +124,22 @@ def knob_cpus(spec: ServiceSpec) -> tuple[int, ...]:
     return ()
 
 
-def check_levels(spec: ServiceSpec, facts: Facts, folder: Path | None = None) -> None:
+def check_levels(spec: ServiceSpec, facts: Facts) -> None:
     """Refuse knobs that there are not, and what this machine does not have for their levels.
+
+    The service need not be built: what depends on its working folder is asked by `check`.
 
     Args:
         spec: the service.
         facts: of this machine.
-        folder: where its working folder is made; None: the service is not built yet.
 
     Raises:
         SpecFault: there is no such knob, its level cannot be read, or names CPUs that cannot be
             used here.
         HostFault: this machine lacks what a level needs.
     """
-    tree = Tree(Path(facts.root))
     for name, level in levels(spec).items():
-        kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
+        kind, at = knobs.kind(name), _at(spec, name)
         if not re.fullmatch(kind.pattern, level):
             raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
         if why := places.kind(spec.place).out_of_reach.get(name):
@@ -146,14 +148,35 @@ def check_levels(spec: ServiceSpec, facts: Facts, folder: Path | None = None) ->
                 at=at,
                 fix=f'leave {name} out, or give place = "local"',
             )
-        if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree, work=folder)):
-            raise HostFault(
-                f"knob {name} is not available here: {lack.missing} is missing",
-                at=at,
-                fix=f"{lack.fix or 'take another machine'}; or leave {name} out",
-            )
+        if not kind.asks_folder:
+            _check_lack(spec, name, facts)
         if kind.cpus is not None:
             _check_cpus(kind, level, facts, at)
+
+
+def _check_folder(spec: ServiceSpec, service: Service, facts: Facts) -> None:
+    """Refuse what the folder of a service that is built now does not have for its knobs."""
+    asked = [name for name in spec.knobs if knobs.kind(name).asks_folder]
+    folder = temporary.base(work.user_of(service)) if asked else None
+    for name in asked:
+        _check_lack(spec, name, facts, folder)
+
+
+def _check_lack(spec: ServiceSpec, name: str, facts: Facts, folder: Path | None = None) -> None:
+    """Refuse a knob where this machine lacks what its level needs."""
+    tree = Tree(Path(facts.root))
+    asked = Asked(level=levels(spec)[name], place=spec.place, tree=tree, work=folder)
+    if lack := knobs.kind(name).lacks(asked):
+        raise HostFault(
+            f"knob {name} is not available here: {lack.missing} is missing",
+            at=_at(spec, name),
+            fix=f"{lack.fix or 'take another machine'}; or leave {name} out",
+        )
+
+
+def _at(spec: ServiceSpec, knob: str) -> str:
+    """Where a knob of a service is in the study, for errors."""
+    return f"services.{spec.label}.knobs.{knob}"
 
 
 def _check_cpus(kind: KnobKind, level: str, facts: Facts, at: str) -> None:

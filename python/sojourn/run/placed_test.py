@@ -151,9 +151,28 @@ def test_a_knob_is_asked_of_the_folder_that_the_service_s_user_can_enter(
     spec = ServiceSpec(kind=kind, measure=("sweep",), knobs={"io_limit": "10MB/s"})
     facts = host.read(sample_s=0)
     placed.check_levels(spec, facts)
-    assert asked.pop().work is None
     placed.check(spec, made, facts, PLANS)
-    assert (asked.pop().work == tmp_path) is is_labs
+    (one,) = asked
+    assert (one.work == tmp_path) is is_labs
+
+
+def test_each_knob_is_asked_once_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that depends on the folder is asked by the second check, the others by the first."""
+    names = ("io_limit", "cpu_quota", "cpuset")
+    asked: list[str] = []
+
+    def counted(name: str) -> Callable[[Asked], None]:
+        return lambda _: asked.append(name)
+
+    mine = {name: replace(knobs.kind(name), lacks=counted(name)) for name in names}
+    monkeypatch.setattr(knobs, "KINDS", {**knobs.KINDS, **mine})
+    facts = host.read(sample_s=0)
+    cpu = f"{facts.topology.usable[0].id}"
+    levels = {"io_limit": "10MB/s", "cpu_quota": "50%", "cpuset": cpu}
+    spec = ServiceSpec(kind="memcached", measure=("sweep",), knobs=levels)
+    placed.check_levels(spec, facts)
+    placed.check(spec, service("memcached", monkeypatch), facts, PLANS)
+    assert sorted(asked) == sorted(names)
 
 
 def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:

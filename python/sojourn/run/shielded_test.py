@@ -24,7 +24,7 @@ WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="slee
 WORK = {
     "waits": "import time; time.sleep(60)",
     "polls": "while True: pass",
-    "ends its work soon": "import time; end = time.process_time() + 0.15\n"
+    "ends its work soon": "import time; end = time.process_time() + 0.1\n"
     "while time.process_time() < end: pass\ntime.sleep(60)",
 }
 
@@ -62,7 +62,7 @@ def test_a_service_that_polls_gets_no_priority(
 
     monkeypatch.setattr(priority, "give", give)
     if work == "ends its work soon":  # the second look outlasts it on a busy machine, too
-        monkeypatch.setattr(shielded, "IDLE_S", (0.1, 5.0))
+        monkeypatch.setattr(shielded, "IDLE_S", (0.05, 2.0))
     params: dict[str, Any] = {"argv": "python3 app.py --port {port}"} if kind == "command" else {}
     live = RunningService(
         label="own",

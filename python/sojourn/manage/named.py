@@ -1,0 +1,143 @@
+"""A group that was named, as it is now: folders, members, levels.
+
+Nothing is changed here; `groups` takes it and sets its levels.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn.controllers.look import BEST_EFFORT, Allocation, Knob, Level
+from sojourn.errors import HostFault
+from sojourn.host.tree import Tree, cpu_list
+from sojourn.knobs import Turned
+from sojourn.knobs import groups as knob_groups
+from sojourn.knobs.cpu_idle import CpuIdle
+from sojourn.knobs.cpu_quota import CpuQuota
+from sojourn.knobs.cpu_weight import USUAL, CpuWeight
+from sojourn.knobs.limit import Limit
+from sojourn.manage import limits, locks, members
+from sojourn.manage.config import GroupSpec
+from sojourn.manage.notes import Notes
+from sojourn.manage.process import Process
+
+CPUSET = "cpuset.cpus"
+
+
+@dataclass(slots=True)
+class Named:
+    """One named group.
+
+    Attributes:
+        cpus: that all groups share, ascending.
+        cpu, cpuset: its folder in the hierarchy of that controller; None: it has none.
+        others: its folders for the knobs of `limits`.
+        disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
+        allocation: what the manager has set.
+        start: what was in force before it.
+    """
+
+    name: str
+    spec: GroupSpec
+    cpus: tuple[int, ...]
+    tree: Tree
+    cpu: knob_groups.Group | None = None
+    cpuset: knob_groups.Group | None = None
+    others: dict[Knob, knob_groups.Group] = field(default_factory=dict)
+    disk: str = ""
+    allocation: Allocation = field(default_factory=Allocation)
+    start: Allocation = field(default_factory=Allocation)
+    _process: Process | None = None
+    _notes: Notes | None = None
+    _folders: tuple[str, ...] = ()
+    _id: tuple[int, int] = (0, 0)  # of the first of them
+
+    @property
+    def is_best_effort(self) -> bool:
+        """Whether it gives way to services."""
+        return self.spec.role == BEST_EFFORT
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the process, or the group, still is; another one of that name is not it."""
+        if self.spec.pid:
+            return bool(self.pids())
+        return self._folders != () and locks.identity(self.tree, self._folders[0]) == self._id
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Whether a group that vanished is there again, in every hierarchy, with a process."""
+        return all(map(self.tree.exists, self._folders)) and bool(self.pids())
+
+    def pids(self) -> tuple[int, ...]:
+        """Numbers of the processes in it and below."""
+        if self.spec.pid:
+            return self._process.pids() if self._process else ()
+        return members.pids(self.tree, self._folders[0]) if self._folders else ()
+
+    def find(self) -> None:
+        """Find its folders, and read what is in force; HostFault if there is no such group."""
+        if self.spec.pid:
+            self._process = Process.of(self.spec.pid)
+            if not self.is_there:
+                raise self._absent(f"there is no process {self.spec.pid}")
+            return
+        self.cpu, self.cpuset = self._named("cpu"), self._named("cpuset")
+        self.disk = limits.disk(self.tree, self.spec.disk)
+        if self.spec.disk and not self.disk:
+            raise self._absent(f"{self.spec.disk} is on no disk that could be limited")
+        self.others = limits.find(self._named, self.tree, self.disk)
+        if self.cpu is None and self.cpuset is None:
+            raise self._absent(f"there is no control group {self.spec.cgroup}")
+        if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
+            raise self._absent("its quota has a burst, which is not supported")
+        every = (self.cpu, self.cpuset, *self.others.values())
+        self._folders = tuple(dict.fromkeys(one.folder for one in every if one))
+        self._id = locks.identity(self.tree, self._folders[0])
+        self.allocation = self.start = self.read()
+
+    def _absent(self, what: str) -> HostFault:
+        fix = "see /proc/PID/cgroup for the path of a process's group"
+        return HostFault(what, at=f"groups.{self.name}", fix=fix)
+
+    def _named(self, controller: str) -> knob_groups.Group | None:
+        result = knob_groups.find(self.tree, controller)
+        if result is None:
+            return None
+        folder = posixpath.join(result.mount, self.spec.cgroup.lstrip("/"))
+        if not self.tree.exists(f"{folder}/cgroup.procs"):
+            return None
+        if result.version == 2 and controller not in (
+            (self.tree.text(f"{folder}/cgroup.controllers") or "").split()
+        ):
+            return None
+        return knob_groups.Group(
+            tree=self.tree, hierarchy=result, folder=folder, home=folder, entry=0
+        )
+
+    def read(self) -> Allocation:
+        """What is in force, read back."""
+        rest: dict[str, Level] = {
+            knob: limits.read(knob, one, self.disk) for knob, one in self.others.items()
+        }
+        return self._read_cpu().model_copy(update=rest)
+
+    def _read_cpu(self) -> Allocation:
+        """The part that is about CPUs."""
+        quota, weight, idle, cores = None, USUAL, False, None
+        if self.cpu is not None:
+            quota_us, period_us, _ = self._limit(CpuQuota).read_back(self.cpu)
+            quota = None if quota_us is None else quota_us / period_us
+            idle = bool(self._limit(CpuIdle).read_back(self.cpu))
+            weight = USUAL if idle else max(1, self._limit(CpuWeight).read_back(self.cpu))
+        if self.cpuset is not None:
+            own = cpu_list(self.cpuset.text(CPUSET))
+            cores = None if not own or {*own} >= {*self.cpus} else len({*own} & {*self.cpus})
+        return Allocation(cores=cores, quota=quota, weight=weight, idle=idle)
+
+    def _limit(self, kind: type[Limit]) -> Any:
+        """A knob of this group, for its files and their forms; it is never applied."""
+        book: Any = self._notes.book if self._notes else None
+        return kind(Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree))

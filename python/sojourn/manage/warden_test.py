@@ -1,0 +1,40 @@
+"""The warden names what it cannot set, and writes again while it must."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from sojourn.manage import warden
+from sojourn.manage.guard import Guard
+from sojourn.manage.testing import until
+
+
+def test_caps_that_are_refused_are_named_and_groups_that_are_gone_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(warden, "CAP_S", 0.05)
+    (tmp_path / "good").touch()
+    caps = [(str(tmp_path / name), "5") for name in ("good", "gone", "")]  # the last is a folder
+    refused = warden.cap(caps)
+    assert refused == [caps[2]]
+    assert (tmp_path / "good").read_text() == "5"
+    warden.report(refused)
+    assert capsys.readouterr().err == f"sojourn: the safe cap 5 of {caps[2][0]} was refused\n"
+
+
+def test_while_the_manager_is_paused_caps_are_written_again(tmp_path: Path) -> None:
+    """Somebody may make the group anew meanwhile, or the kernel may have refused the cap."""
+    path = tmp_path / "quota"
+    path.write_text("9")
+    guard = Guard([(str(path), "5")], 0.2)
+    with contextlib.ExitStack() as stack:
+        stack.callback(guard.end)
+        for _ in range(3):
+            assert until(lambda: path.read_text() == "5"), "it caps again"
+            path.write_text("9")
+        assert until(lambda: path.read_text() == "5")
+        assert guard.beat() == "capped"
+        assert until(lambda: guard.beat() == "")
