@@ -1,9 +1,14 @@
-"""be-controller: the quota of all best-effort groups is multiplied by 0.9 or 1.1.
+"""be-controller: each best-effort quota × (1 + a part of the slack).
 
-Source: Hyperpilot's be-controller (2017), by an author of Heracles and of the first paper; its code
-was read in part. Every 15 s: slack below −0.05 turns best-effort work off; slack below 0.05 or CPU
-use above 90 % shrinks; slack above 0.15 with CPU use below 75 % grows. All groups have one quota.
-The start after "off" at a tenth of a CPU is this lab's: there the node's label is removed by hand.
+Source: Hyperpilot's be-controller (2017), by an author of Heracles and of the first
+paper; its main program was read, and the rule is written anew. Every 15 s: slack below −0.05 turns
+best-effort work off. Slack below 0.05 shrinks by its distance from 0.05. Else CPU use above 90 %
+shrinks by its distance from that. Slack above 0.15 with CPU use below 75 % grows by the slack. Each
+group has its own quota, and all have the same factor.
+
+How large a part is a number of a configuration that was not read. Those here make × 0.9 and × 1.1
+at a slack of 0 and 0.2, as an earlier form of it has for all slacks. The start after "off" at a
+tenth of a CPU is this lab's: there the node's label is removed by hand.
 """
 
 from __future__ import annotations
@@ -18,8 +23,8 @@ CONSTANTS = {
     "slack_grow": 0.15,
     "cpu_shrink": 0.90,
     "cpu_grow": 0.75,
-    "shrink": 0.9,
-    "grow": 1.1,
+    "shrink": 2.0,  # of the distance from the threshold
+    "grow": 0.5,  # of the slack
     "restart_cpus": 0.1,
 }
 
@@ -32,29 +37,33 @@ def decide(history: History) -> Decision:
     if slack is None or used is None or not history.is_due("at", c["every_s"]):
         return Decision(memory=history.memory)
     share, memory = used.value / now.cpus, {"at": now.t_s}
-    quota = max((_quota(g.allocation.quota, now.cpus) for g in now.best_effort.values()), default=0)
     if slack < c["slack_off"]:
-        level, why = OFF_CPUS, f"slack {slack:.2f} < {c['slack_off']:.2f}: off"
-    elif slack < c["slack_shrink"] or share > c["cpu_shrink"]:
-        level = max(OFF_CPUS, quota * c["shrink"])
-        why = f"slack {slack:.2f}, CPU use {share:.0%}: × {c['shrink']:g}"
+        why = f"slack {slack:.2f} < {c['slack_off']:.2f}: off"
+        changes = for_all(now.best_effort, "quota", level=OFF_CPUS, why=why)
+        return Decision(changes=tuple(changes), memory=memory)
+    least = OFF_CPUS
+    if slack < c["slack_shrink"]:
+        factor = 1 + c["shrink"] * (slack - c["slack_shrink"])
+    elif share > c["cpu_shrink"]:
+        factor = 1 + c["shrink"] * (c["cpu_shrink"] - share)
     elif slack > c["slack_grow"] and share < c["cpu_grow"]:
-        level = min(float(now.cpus), max(c["restart_cpus"], quota * c["grow"]))
-        why = f"slack {slack:.2f}, CPU use {share:.0%}: × {c['grow']:g}"
+        factor, least = 1 + c["grow"] * slack, c["restart_cpus"]
     else:
         return Decision(memory=memory)
-    changes = for_all(now.best_effort, "quota", level=round(level, 4), why=why)
+    why = f"slack {slack:.2f}, CPU use {share:.0%}: × {factor:.3g}"
+    changes = []
+    for name, group in now.best_effort.items():
+        quota = group.allocation.quota
+        wanted = factor * (now.cpus if quota is None else quota)
+        level = round(min(float(now.cpus), max(least, wanted)), 4)
+        changes += for_all({name: group}, "quota", level=level, why=why)
     return Decision(changes=tuple(changes), memory=memory)
-
-
-def _quota(quota: float | None, cpus: int) -> float:
-    return float(cpus) if quota is None else quota
 
 
 KIND = ControllerKind(
     name="be-controller",
-    about="best-effort quota × 0.9 or × 1.1 every 15 s, by slack and CPU use",
-    source="hyperpilotio/be-controller (2017), read in part",
+    about="best-effort quota × (1 + k · slack) every 15 s, by slack and CPU use",
+    source="hyperpilotio/be-controller (2017), main program read",
     needs=("tail", "cpu", "quota"),
     constants=CONSTANTS,
     decide=decide,

@@ -82,8 +82,10 @@ def _seen(now: Look, length_ms: int) -> tuple[float, float, float] | None:
         return None
     ratios, load = [], 0.0
     for group, window in zip(now.critical.values(), windows, strict=True):
-        assert window is not None  # noqa: S101  # asked above
-        ratios.append(min(1.0, (group.target_ns or 0.0) / max(window.p99_ns or 0.0, 1.0)))
+        slack = group.slack(length_ms)
+        if window is None or slack is None:  # a service without a target
+            return None
+        ratios.append(1.0 if slack >= 0 else 1 / (1 - slack))
         load += window.n / window.length_ms * 1000
     return _mean(ratios), sum(one or 0.0 for one in works), load
 

@@ -4,13 +4,14 @@ Latency is no input.
 
 Source: koordinator-sh/koordinator, cpu_suppress.go (Apache-2.0), `adjustByCfsQuota`, read in part.
 A rise is at most 10 % of the node in a step, a change below 1 % is ignored unless it is to the
-least quota, which is 2 ms in 100 ms (the value from memory).
+least quota, which is 2 ms in 100 ms (the value from memory). There one group holds all best-effort
+work; here several have equal parts.
 """
 
 from __future__ import annotations
 
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Decision, History, for_all
+from sojourn.controllers.look import Decision, History, parts, quotas
 
 CONSTANTS = {
     "every_s": 1.0,
@@ -31,7 +32,7 @@ def decide(history: History) -> Decision:
     services = sum(group.signal("cpu") or 0.0 for group in now.critical.values())
     system = max(0.0, all_used.value - sum(use or 0.0 for use in uses))
     wanted = max(now.cpus * c["threshold"] - services - system, c["least_cpus"])
-    memory, current = {"at": now.t_s}, _quota(history)
+    memory, current = {"at": now.t_s}, quotas(now.best_effort)
     is_least = wanted == c["least_cpus"]
     if current is not None and abs(wanted - current) < now.cpus * c["ignored"] and not is_least:
         return Decision(memory=memory)
@@ -41,14 +42,7 @@ def decide(history: History) -> Decision:
         f"{c['threshold']:.0%} of {now.cpus} CPUs less {services:.2f} of services "
         f"and {system:.2f} of the system"
     )
-    changes = for_all(now.best_effort, "quota", level=round(level, 4), why=why)
-    return Decision(changes=tuple(changes), memory=memory)
-
-
-def _quota(history: History) -> float | None:
-    quotas = [group.allocation.quota for group in history.now.best_effort.values()]
-    known = [one for one in quotas if one is not None]
-    return max(known) if known else None
+    return Decision(changes=tuple(parts(now.best_effort, level, why)), memory=memory)
 
 
 KIND = ControllerKind(

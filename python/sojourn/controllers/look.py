@@ -9,6 +9,7 @@ recorded as JSON, one a line; `Look.model_validate_json` refuses unknown keys, N
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
@@ -29,6 +30,10 @@ BEST_EFFORT: Literal["best-effort"] = "best-effort"
 #: What represents "off" where a group cannot be stopped: CPUs.
 OFF_CPUS = 0.01
 LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
+COVERS = 0.2  # of the length asked for, that a window has: 100 ms say nothing about 15 s
+Q = 0.99  # of the target
+MISSED = -1e-9  # slack where too many requests were late, and p99 does not say so
+EARLY_S = 0.02  # before a rule is due: a look that is a little early is the one for it
 
 
 class Part(BaseModel):
@@ -57,6 +62,7 @@ class Window(Part):
     n: Count
     """Requests in it."""
     p99_ns: Share | None = None
+    """An estimate where a longer window was made of short ones; `above` is exact there too."""
     lo_ns: Share | None = None
     """Lower end of the 95 % interval of p99; null: n is too small."""
     hi_ns: Share | None = None
@@ -97,23 +103,36 @@ class Group(Part):
     target_ns: Annotated[float, Field(gt=0)] | None = None
     windows: tuple[Window, ...] = ()
     signals: Mapping[str, Signal] = Field(default_factory=dict)
-    """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods), `io`
-    (bytes/s read and written on its disk; only where the knob `io` can be moved)."""
+    """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods), `periods`
+    (of its quota, in which it ran), `io` (bytes/s read and written on its disk; only where the knob
+    `io` can be moved)."""
     allocation: Allocation = Field(default_factory=Allocation)
     traits: tuple[str, ...] = ()
     """Its class by the third paper, such as "non-scalable" (P12)."""
 
     def window(self, length_ms: int) -> Window | None:
-        """The longest window of at most this length that has a p99; None: there is none."""
-        fit = [w for w in self.windows if w.length_ms <= length_ms and w.p99_ns is not None]
-        return max(fit, key=lambda w: w.length_ms, default=None)
+        """The longest window of at most this length that has a p99; None: there is none.
+
+        A window of less than `COVERS` of the length is none: a rule must not take it for the other.
+        """
+        least = COVERS * length_ms
+        fit = [w for w in self.windows if least <= w.length_ms <= length_ms]
+        known = [w for w in fit if w.p99_ns is not None]
+        return max(known, key=lambda w: w.length_ms, default=None)
 
     def slack(self, length_ms: int) -> float | None:
-        """1 − p99/target in that window; None where one of them is unknown."""
+        """1 − p99/target in that window; None where one of them is unknown.
+
+        Late requests are counted, and p99 may be an estimate, so the count decides on the sign.
+        """
         window = self.window(length_ms)
         if window is None or window.p99_ns is None or self.target_ns is None:
             return None
-        return 1 - window.p99_ns / self.target_ns
+        slack = 1 - window.p99_ns / self.target_ns
+        if window.above is None or not window.n:
+            return slack
+        is_missed = window.above > window.n - math.ceil(Q * window.n)
+        return min(slack, MISSED) if is_missed else max(slack, 0.0)
 
     def signal(self, name: str) -> float | None:
         """A signal's value; None: not known."""
@@ -129,8 +148,8 @@ class Look(Part):
     """CPUs that are shared by the groups."""
     groups: Mapping[str, Group]
     signals: Mapping[str, Signal] = Field(default_factory=dict)
-    """Of the machine: `cpu` (CPUs used by all), `psi_cpu`, `psi_io`, `psi_memory` (share of time in
-    which some task waited for it)."""
+    """Of the machine: `cpu` (CPUs used by all, of those that groups share), `psi_cpu`, `psi_io`,
+    `psi_memory` (share of time in which some task waited for it)."""
 
     def of(self, role: Role) -> dict[str, Group]:
         """Groups of one role, in their order."""
@@ -183,9 +202,17 @@ class History:
         return self.looks[-1]
 
     def is_due(self, what: str, every_s: float) -> bool:
-        """Whether so much time has passed since `what` was last noted in the memory."""
+        """Whether so much time has passed since `what` was last noted in the memory.
+
+        Looks do not come at even times. One that is early by less than half of the time between two
+        looks counts, because the next would be later by more.
+        """
         last = self.memory.get(what)
-        return last is None or self.now.t_s - float(last) >= every_s - 1e-6
+        if last is None:
+            return True
+        between_s = self.now.t_s - self.looks[-2].t_s if len(self.looks) > 1 else 0.0
+        early_s = max(1e-6, min(between_s / 2, every_s / 5, EARLY_S))
+        return self.now.t_s - float(last) >= every_s - early_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,3 +230,22 @@ def for_all(groups: Mapping[str, Group], knob: Knob, *, level: Level, why: str) 
         for name, group in groups.items()
         if getattr(group.allocation, knob) != level
     ]
+
+
+def parts(groups: Mapping[str, Group], budget: float | None, why: str) -> list[Change]:
+    """One CPU quota for several groups together, in equal parts; None: no limit.
+
+    Parts are rounded down, so that together they are never above the budget.
+    """
+    if budget is None or len(groups) <= 1:
+        level = None if budget is None else round(budget, 4)
+    else:
+        level = math.floor(budget / len(groups) * 1e4 + 1e-6) / 1e4
+    return for_all(groups, "quota", level=level, why=why)
+
+
+def quotas(groups: Mapping[str, Group]) -> float | None:
+    """CPU quota of several groups together; None: one has no limit, or there is no group."""
+    known = [group.allocation.quota for group in groups.values()]
+    limits = [one for one in known if one is not None]
+    return round(sum(limits), 6) if limits and len(limits) == len(known) else None

@@ -17,6 +17,9 @@ most 1 %. A margin is left: it acts at 0.65 % already. So:
    If the job uses a disk that can be limited, that is tried next (`disk_step`).
 5. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
    grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
+   Where too few requests come to say so, or none, it grows each two minutes (`quiet`).
+
+Several best-effort groups have one quota together, in equal parts.
 
 Between 3 and 5 nothing is known well enough, and nothing changes.
 """
@@ -26,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.controllers import disk_step
+from sojourn.controllers import disk_step, quiet
 from sojourn.controllers.evidence import LATE, Late, load_library
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Change, Decision, History, Look, for_all
+from sojourn.controllers.look import Change, Decision, History, Look, for_all, parts, quotas
 from sojourn.controllers.violation import (
     LATENESS,
     Violation,
@@ -52,6 +55,7 @@ CONSTANTS = {
     "least_cpus": 0.05,
     "rest_s": 30.0,  # before a level that failed is tried again; doubles
     "rest_most_s": 3600.0,
+    "quiet_s": 120.0,  # with too few requests for one window to say that the target holds
     "pool_s": 120.0,  # of seconds that are added up; more counts half
     "load_lower": 0.8,  # of the load at a failure: below, levels may be tried again
     "trial_s": 3.0,  # at the least quota, before the job counts as not the cause
@@ -78,6 +82,7 @@ def decide(history: History) -> Decision:
             return _tried(history, memory, wait)
         return Decision(memory=memory)
     memory["pools"] = {name: pooled(history, name) for name in now.critical}
+    memory["quiet"] = {name: quiet.added(history, name) for name in now.critical}
     violations = [violated(history, name, memory["pools"][name]) for name in now.critical]
     decision = _of_disk(history, memory, next(filter(None, violations), None))
     if decision is None:
@@ -121,7 +126,7 @@ def _restored(history: History, memory: dict[str, Any], seen: Violation) -> Deci
         f"its quota is {trial['quota']:.2f} CPUs again"
     )
     level = None if trial["quota"] >= now.cpus else trial["quota"]
-    changes = for_all(now.best_effort, "quota", level=level, why=why)
+    changes = parts(now.best_effort, level, why)
     if seen.sign == LATENESS and "disk" not in memory:
         disk = disk_step.begun(now, c, seen.size or 0.0)
         if disk is not None:
@@ -175,16 +180,16 @@ def _shrunk(history: History, memory: dict[str, Any], why: str) -> Decision:
     memory["rest_s"] = min(c["rest_most_s"], rest * 2) if grew is not None else c["rest_s"]
     memory["failed"] = {"quota": quota, "load": load(now), "until": now.t_s + memory["rest_s"]}
     text = f"{why}: best-effort quota {quota:.2f} → {level:.2f} CPUs"
-    return Decision(
-        changes=tuple(for_all(now.best_effort, "quota", level=level, why=text)), memory=memory
-    )
+    return Decision(changes=tuple(parts(now.best_effort, level, text)), memory=memory)
 
 
 def _grown(history: History, memory: dict[str, Any]) -> Decision:
     now, c = history.now, history.constants
     quota, disk = _quota(now), memory.get("disk")
     is_whole = quota >= now.cpus
-    if (is_whole and not disk) or not all(is_fine(history, g) for g in now.critical.values()):
+    calm = memory["quiet"]
+    fine = (is_fine(history, g) or calm[name]["is_calm"] for name, g in now.critical.items())
+    if (is_whole and not disk) or not all(fine):
         return Decision(memory=memory)
     if is_whole and disk:
         return _with_disk(now, memory, *disk_step.grown(now, c, disk))
@@ -198,8 +203,7 @@ def _grown(history: History, memory: dict[str, Any]) -> Decision:
     why = (
         f"no doubt that p99 is within the target: best-effort quota {quota:.2f} → {wanted:.2f} CPUs"
     )
-    changes: list[Change] = for_all(now.best_effort, "quota", level=level, why=why)
-    return Decision(changes=tuple(changes), memory=memory)
+    return Decision(changes=tuple(parts(now.best_effort, level, why)), memory=memory)
 
 
 def _is_barred(now: Look, failed: Mapping[str, float], wanted: float, lower: float) -> bool:
@@ -209,8 +213,11 @@ def _is_barred(now: Look, failed: Mapping[str, float], wanted: float, lower: flo
 
 
 def _quota(look: Look) -> float:
-    quotas = [group.allocation.quota for group in look.best_effort.values()]
-    return max((float(look.cpus) if q is None else q for q in quotas), default=0.0)
+    """CPUs that best-effort groups may use together: at most all."""
+    if not look.best_effort:
+        return 0.0
+    known = quotas(look.best_effort)
+    return float(look.cpus) if known is None else min(float(look.cpus), known)
 
 
 def _used(look: Look) -> float:

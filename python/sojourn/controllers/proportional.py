@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import OFF_CPUS, Decision, History, for_all
+from sojourn.controllers.look import OFF_CPUS, Decision, History, parts, quotas
 
 CONSTANTS = {"every_s": 1.0, "gain": 8.0, "margin": 0.9, "good": 3.0, "levels": 20.0}
 
@@ -31,15 +31,13 @@ def decide(history: History) -> Decision:
     levels = round(c["levels"])
     level = min(max(_level(history, levels) + step, 0), levels)
     why = f"p99 is {1 - slack:.2f} of the target: {step:+d} levels, {level} of {levels}"
-    quota = round(max(OFF_CPUS, now.cpus * level / levels), 4)
-    changes = for_all(now.best_effort, "quota", level=quota, why=why)
+    changes = parts(now.best_effort, max(OFF_CPUS, now.cpus * level / levels), why)
     return Decision(changes=tuple(changes), memory={**memory, "good": 0})
 
 
 def _level(history: History, levels: int) -> int:
-    quotas = [group.allocation.quota for group in history.now.best_effort.values()]
-    known = [one for one in quotas if one is not None]
-    return round(max(known) / history.now.cpus * levels) if known else levels
+    known = quotas(history.now.best_effort)
+    return levels if known is None else min(levels, round(known / history.now.cpus * levels))
 
 
 KIND = ControllerKind(

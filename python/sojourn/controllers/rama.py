@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import OFF_CPUS, Decision, History, for_all
+from sojourn.controllers.look import OFF_CPUS, Decision, History, parts, quotas
 
 CONSTANTS = {
     "every_s": 5.0,
@@ -55,10 +55,8 @@ def decide(history: History) -> Decision:
     if abs(required - before) < 1e-3 and history.memory:
         return Decision(memory=memory)
     why = f"{name} asks for {steps[name]:+.2f} CPUs: services have {required:.2f}"
-    level = round(max(OFF_CPUS, now.cpus - required), 4)
-    return Decision(
-        changes=tuple(for_all(now.best_effort, "quota", level=level, why=why)), memory=memory
-    )
+    level = max(OFF_CPUS, now.cpus - required)
+    return Decision(changes=tuple(parts(now.best_effort, level, why)), memory=memory)
 
 
 def _step(current: float, target: float, above: float, below: float, history: History) -> float:
@@ -72,9 +70,8 @@ def _step(current: float, target: float, above: float, below: float, history: Hi
 
 
 def _required(history: History) -> float:
-    quotas = [group.allocation.quota for group in history.now.best_effort.values()]
-    known = [one for one in quotas if one is not None]
-    return history.now.cpus - max(known) if known else history.now.cpus / 2
+    known = quotas(history.now.best_effort)
+    return history.now.cpus / 2 if known is None else max(0.0, history.now.cpus - known)
 
 
 KIND = ControllerKind(

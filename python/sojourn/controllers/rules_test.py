@@ -42,10 +42,9 @@ def test_null_changes_nothing() -> None:
 
 def test_static_sets_its_levels_once() -> None:
     answers = follow("static", [look(0), look(1, 50.0)], idle=1, quota=0.5, weight=2)
-    assert answers == [
-        [("batch", "idle", True), ("batch", "weight", 2), ("batch", "quota", 0.5)],
-        [],
-    ]
+    assert answers == [[("batch", "idle", True), ("batch", "quota", 0.5)], []], "idle: no weight"
+    assert follow("static", [look(0)], weight=2) == [[("batch", "weight", 2)]]
+    assert follow("static", [look(0, batch={"idle": True})], weight=2) == [[]]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +89,11 @@ def test_heracles_rests_after_a_violation() -> None:
     ("p99_ms", "used", "quota", "level", "sentence"),
     [
         (1.06, 2.0, 2.0, 0.01, "slack < −.05: killed, node labelled off"),
-        (1.04, 2.0, 2.0, 1.8, "slack < .05: × .9"),
-        (0.5, 7.3, 2.0, 1.8, "CPU > 90 % of 8: × .9"),
-        (0.84, 5.9, 2.0, 2.2, "slack > .15 and CPU < 75 %: × 1.1"),
+        (1.04, 2.0, 2.0, 1.64, "slack −.04: × (1 + 2 · (−.04 − .05))"),
+        (0.96, 7.9, 2.0, 1.96, "slack .04: × (1 + 2 · (.04 − .05)), before CPU > 90 %"),
+        (0.5, 7.3, 2.0, 1.95, "CPU 91.25 % of 8 > 90 %: × (1 + 2 · −.0125)"),
+        (0.84, 5.9, 2.0, 2.16, "slack .16 > .15 and CPU < 75 %: × (1 + ½ · .16)"),
+        (0.3, 5.9, 2.0, 2.7, "slack .7: × (1 + ½ · .7)"),
         (0.84, 6.1, 2.0, "-", "CPU between 75 and 90 %: nothing"),
         (0.90, 5.9, 2.0, "-", "slack between .05 and .15: nothing"),
     ],
@@ -328,12 +329,6 @@ def test_two_services_on_one_cpu_have_no_cores_to_part(name: str) -> None:
     groups = {"other": one.groups["web"], **one.groups}
     looks = [one.model_copy(update={"t_s": t / 10, "groups": groups}) for t in range(30)]
     assert [found for found in levels(follow(name, looks), "batch") if found != "-"] == []
-
-
-def test_captain_that_looks_once_a_second_counts_the_periods_in_between() -> None:
-    # 7 of 10 periods throttled since the last look: 1 × (1 + .7 − .3), as with ten looks.
-    looks = [look(t, None, web_has={"throttled": n, "cpu": 0.9}) for t, n in ((0, 0.0), (1, 7.0))]
-    assert levels(follow("captain", looks), "web")[1] == pytest.approx(1.4)
 
 
 def test_captain_lowers_it_to_the_largest_use_and_margin_deviations_at_most_by_half() -> None:

@@ -1,6 +1,7 @@
 """One allocation of best-effort groups, set once: a line of configuration.
 
-With the levels that a search has found, this is the *oracle*: the best fixed allocation.
+With the levels that a search has found, this is the *oracle*: the best fixed allocation. A weight
+does nothing to a group that is idle, and the kernel refuses it (EINVAL), so it is left out there.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ def decide(history: History) -> Decision:
         return Decision(memory=history.memory)
     constants, groups = history.constants, history.now.best_effort
     why = "fixed by the configuration"
+    is_idle = bool(constants["idle"])
+    weighed = {n: g for n, g in groups.items() if not (is_idle or g.allocation.idle)}
     changes = [
-        *(for_all(groups, "idle", level=True, why=why) if constants["idle"] else []),
-        *(for_all(groups, "weight", level=round(constants["weight"]), why=why)),
+        *(for_all(groups, "idle", level=True, why=why) if is_idle else []),
+        *(for_all(weighed, "weight", level=round(constants["weight"]), why=why)),
         *(
             for_all(groups, "quota", level=constants["quota"], why=why)
             if constants["quota"]

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sojourn import programs
+from sojourn import extras, programs
 from sojourn.actors.kind import NamedKind, much
 from sojourn.actors.neighbours.driven import COMMON, SHARE, Driven, Work, share_of
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
@@ -35,7 +35,7 @@ class Program:
     Attributes:
         about: what a piece of its work is.
         needs: the program, or "": a Python module of that name.
-        fix: what installs it.
+        fix: what installs it; "": it comes with an extra of the installation.
         work: what is repeated, given the program's path.
         footprint_bytes: memory that one takes.
     """
@@ -137,14 +137,14 @@ PROGRAMS: Mapping[str, Program] = {
     "duckdb": Program(
         about="joins, groups and sorts generated tables of 150,000 rows",
         needs="",
-        fix="pip install duckdb",
+        fix="",
         footprint_bytes=192 * MIB,
         work=_python("queries", QUERY),
     ),
     "numpy": Program(
         about="trains a perceptron of three layers, four steps of 256 pictures",
         needs="",
-        fix="pip install numpy",
+        fix="install sojourn again: numpy comes with it",
         footprint_bytes=96 * MIB,
         work=_python("rounds", TRAIN),
     ),
@@ -193,7 +193,8 @@ def work_of(name: str) -> Work:
 
 def _interpreter(module: str, fix: str) -> str:
     if importlib.util.find_spec(module) is None:
-        raise HostFault(f"the Python package {module} is not installed", at=sys.executable, fix=fix)
+        what = f"the Python package {module} is not installed"
+        raise HostFault(what, at=sys.executable, fix=fix or extras.command(module))
     return sys.executable
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sojourn import host, programs
+from sojourn import extras, host, programs
 from sojourn.actors import neighbours
 from sojourn.actors.kind import named
 from sojourn.actors.neighbours import driven, fio, iperf3, stress
@@ -89,7 +89,7 @@ def test_bad_input_says_what_there_is(text: str, message: str) -> None:
     ("text", "fix"),
     [
         ("batch:xz", "apt install xz-utils"),
-        ("batch:duckdb", "pip install duckdb"),
+        ("batch:numpy", "install sojourn again: numpy comes with it"),
         ("stress:cache", stress.FIX),
         ("fio:read", fio.FIX),
         ("iperf3:tcp", iperf3.FIX),
@@ -105,6 +105,16 @@ def test_what_is_not_installed_is_reported_with_its_fix(
         actor.check(facts)
     assert fault.value.fix == fix
     assert "is not installed" in fault.value.what
+
+
+def test_a_package_that_is_missing_is_put_into_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The `pip` of a shell may be that of another one."""
+    actor, facts = _driven("batch:duckdb"), host.read(sample_s=0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(HostFault, match="package duckdb is not installed") as fault:
+        actor.check(facts)
+    assert fault.value.fix == extras.command(extras.SQL)
+    assert not fault.value.fix.startswith("pip ")
 
 
 @pytest.mark.usefixtures("everything")
