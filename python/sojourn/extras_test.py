@@ -158,6 +158,18 @@ def test_no_text_of_the_package_takes_the_project_from_an_index() -> None:
         assert bool(FROM_INDEX.search(line)) is (line != extras.UPDATE), line
 
 
+#: The project with an extra, as if an index had it.
+EXTRA = re.compile(r"\bsojourn\[(?:docs|mcp|ray|report|view)\]")
+
+
+def test_no_reason_to_skip_names_the_project_of_another_index() -> None:
+    texts = [*PACKAGE.rglob("*_test.py"), *(PACKAGE.parents[1] / "tests").rglob("*.py")]
+    examples = {Path(__file__).name, "install_howto_test.py"}
+    others = [path for path in texts if path.name not in examples]
+    assert [str(path) for path in others if EXTRA.search(path.read_text("utf-8"))] == []
+    assert EXTRA.search("needs sojourn[mcp]")
+
+
 def test_the_installation_has_its_extras_in_its_metadata() -> None:
     try:
         metadata.requires("sojourn")

@@ -102,6 +102,11 @@ class Answer(ABC):
             return None
         return count((verdict is not Verdict.UNKNOWN for verdict in verdicts), "services")
 
+    def wants(self, findings: Findings) -> tuple[str, ...]:
+        """Of `longer`, the keys of which what is open wants more."""
+        del findings
+        return self.longer
+
     def settle(self, findings: Findings) -> Settle | None:
         """The one command that would decide the rest, where the question knows it by itself."""
         del findings

@@ -55,17 +55,39 @@ def late(service: Combinations, load: float, q: float | None) -> str:
     return "the client's own lateness is part of it" if any(e.lateness_ns for e in results) else ""
 
 
-def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
-    """Highest load and its interval by combination, where both ends are known."""
-    results: dict[Setting, tuple[float, Interval]] = {}
-    for part, finding in zip(service.parts, service.findings, strict=True):
-        search = finding.section(MaxLoad)
-        border = search.border if search else None
-        if border is None:
-            continue
-        if is_closed(border) and border.starts >= BLOCKS_MIN:
-            results[part.levels] = border.estimate_rps, border.interval_rps
-    return results
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borders:
+    """How much load fits, by combination; of two starts of the service at least.
+
+    Attributes:
+        closed: highest load and its interval, where both ends are known.
+        fitting: combinations under which some load surely fits.
+        without: those under which none does, down to the lowest that was tried.
+    """
+
+    closed: Mapping[Setting, tuple[float, Interval]]
+    fitting: frozenset[Setting] = frozenset()
+    without: frozenset[Setting] = frozenset()
+
+
+def borders(service: Combinations) -> Borders:
+    """How much load fits under each combination that was searched."""
+    known = {
+        part.levels: border
+        for part, finding in zip(service.parts, service.findings, strict=True)
+        if (search := finding.section(MaxLoad))
+        and (border := search.border)
+        and border.starts >= BLOCKS_MIN
+    }
+    return Borders(
+        closed={
+            levels: (one.estimate_rps, one.interval_rps)
+            for levels, one in known.items()
+            if is_closed(one)
+        },
+        fitting=frozenset(levels for levels, one in known.items() if one.interval_rps.lo > 0),
+        without=frozenset(levels for levels, one in known.items() if one.interval_rps.hi == 0),
+    )
 
 
 def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, Counts]:
@@ -88,6 +110,26 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
     return means, counts
 
 
+def losses(service: Combinations, load: float, q: float | None) -> dict[Setting, float]:
+    """Of the requests of runs whose quantile is infinite, the share that was lost, by combination.
+
+    Only of believed runs at one load: what is infinite elsewhere is so because the queue grew.
+    """
+    results: dict[Setting, float] = {}
+    for part, finding in zip(service.parts, service.findings, strict=True):
+        keys = {
+            run.key for run in _at(finding, load) if run.is_believed and _value(run, q) == math.inf
+        }
+        outcomes = [m.outcome for m in part.data.of(part.spec.label) if m.outcome.point.key in keys]
+        if requests := sum(outcome.requests for outcome in outcomes):
+            results[part.levels] = sum(outcome.lost for outcome in outcomes) / requests
+    return results
+
+
+def _value(run: Run, q: float | None) -> float | None:
+    return run.mean_ns if q is None else dict(run.sample).get(q)
+
+
 def _logs(
     service: Combinations, load: float, q: float | None
 ) -> Mapping[int, Mapping[Setting, list[float]]]:
@@ -98,7 +140,7 @@ def _logs(
         grown = (run.grows for p in finding.points if p.fraction == load for run in p.runs)
         is_enough = sum(grown) >= GROWN_ENOUGH  # as `LoadPoint.is_overloaded` counts
         for run in runs:
-            value = run.mean_ns if q is None else dict(run.sample).get(q)
+            value = _value(run, q)
             if run.is_believed and value:
                 values[run.repeat][part.levels].append(math.log(value))
             elif is_enough and run.grows and run.repeat not in known:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.analysis import aa_noise_floor
-from sojourn.findings.effects import Effect
+from sojourn.analysis.block_values import Borders
+from sojourn.findings.effects import MORE_THAN_SERVED, Effect
 from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.half_width import COVERAGE
-from sojourn.plan.setting import level_text
+from sojourn.plan.setting import Setting, level_text
 from sojourn.stats import incomplete_blocks
 from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast, Counts, ratio
+from sojourn.stats.log_ratio_contrasts import (
+    BLOCKS_MIN,
+    Blocks,
+    Contrast,
+    Counts,
+    combined,
+    middle,
+    ratio,
+)
 from sojourn.text.numbers import percent
 
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
 UNLIKE = "the shield was not the same"  # so two levels do not compare
 UNINFORMATIVE = 1e4  # from one end of an interval to the other
-ENDLESS = "that is more load than is served"
+LOST_OR_GREW = "requests were lost, or the queue grew"
+OPEN_BORDER = "how much load fits has no closed interval under some levels"
+NO_LOAD = "no load fits"
+_OF_MEDIAN = math.sqrt(math.pi / 2)  # its standard deviation, of that of a mean of normal values
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +53,32 @@ class Saying:
     name: str
 
     def of_blocks(
-        self, number: Number, values: Blocks, *, unlike: str, runs: Counts | None = None
+        self,
+        number: Number,
+        values: Blocks,
+        *,
+        unlike: str,
+        runs: Counts | None = None,
+        losses: Mapping[Setting, float] | None = None,
     ) -> Effect:
-        """An effect from values by block and combination; of one run each if `runs` is None."""
+        """An effect from values by block and combination.
+
+        Args:
+            number: that is compared.
+            values: positive numbers.
+            unlike: as in `effect`.
+            runs: how many each is the mean of; None: of one.
+            losses: share of requests that were lost where that makes it infinite, by combination.
+        """
         logs = self.contrast.by_block(values)
-        lost = sum(map(math.isnan, logs))
+        lost = len(logs) - sum(map(math.isfinite, logs))
         if lost and not unlike and (side := self.contrast.endless(values)):
-            return self._endless(number, side, len(logs))
+            return self._endless(number, side, len(logs), self._why(values, losses or {}))
+        if lost and (median := middle(logs)):
+            where = f"by the median, for it is infinite in {lost} of {len(logs)} blocks"
+            text = self.effect(number, *median, blocks=len(logs), reason="", unlike=unlike)
+            text = replace(text, sentence=f"{text.sentence}, {where}")
+            return _held(text, number.floor, _OF_MEDIAN * self.contrast.spread(values, runs))
         few = not lost and len(logs) < BLOCKS_MIN
         if few and (result := incomplete_blocks.fitted(self.contrast, values)):
             text = self.effect(
@@ -60,8 +92,8 @@ class Saying:
             return _held(text, number.floor, result.spread)
         value, interval = ratio(logs) if not lost else (None, None)
         if lost:
-            where = f"it is infinite in {lost} of {len(logs)} blocks"
-            reason = f"{where}: requests were lost, or the queue grew"
+            why = self._why(values, losses or {}) or LOST_OR_GREW
+            reason = f"it is infinite in {lost} of {len(logs)} blocks: {why}"
         elif value is None:
             reason = "no block has valid runs of both levels"
         else:
@@ -69,12 +101,61 @@ class Saying:
         text = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
         return _held(text, number.floor, self.contrast.spread(values, runs)) if logs else text
 
-    def _endless(self, number: Number, side: int, blocks: int) -> Effect:
+    def _why(self, values: Blocks, losses: Mapping[Setting, float]) -> str:
+        """Why it is infinite, where lost requests are among the causes; "" where the queue grew."""
+        infinite = {
+            cell
+            for measured in values.values()
+            for cell in self.contrast.weights(measured) or ()
+            if math.isinf(measured[cell])
+        }
+        shares = [losses[cell] for cell in infinite if cell in losses]
+        if not shares:
+            return ""
+        if len(shares) < len(infinite):
+            return LOST_OR_GREW
+        upto = "up to " if len(shares) > 1 else ""
+        return f"{upto}{percent(max(shares))} of the requests were lost"
+
+    def _endless(self, number: Number, side: int, blocks: int, why: str) -> Effect:
         """Of a number that only one of the levels keeps finite, in all blocks."""
-        result = self.effect(number, None, None, blocks=blocks, reason=ENDLESS, unlike="")
+        reason, verb = (why, "is infinite") if why else (MORE_THAN_SERVED, "grows without end")
+        result = self.effect(number, None, None, blocks=blocks, reason=reason, unlike="")
         more, less = (result.level, result.base) if side > 0 else (result.base, result.level)
-        text = f"{number.what} grows without end with {self.name} = {more}, and not with {less}"
-        return replace(result, endless=side, sentence=f"{text}: {ENDLESS}")
+        text = f"{number.what} {verb} with {self.name} = {more}, and not with {less}: {reason}"
+        return replace(result, endless=side, sentence=text)
+
+    def of_borders(self, number: Number, borders: Borders, *, unlike: str) -> Effect:
+        """An effect on how much load fits, which has an interval of its own by combination.
+
+        Where no load fits under either level there is nothing to compare, and it is reported that
+        these are left out. Where one level alone lets some load fit, that is the answer.
+        """
+        pairs = self.contrast.pairs()
+        left = [pair for pair in pairs if not borders.without.issuperset(pair)]
+        if not unlike and (side := _one_sided(left, borders)):
+            return self._no_load(number, side)
+        out = {cell for pair in pairs if pair not in left for cell in pair}
+        cells = tuple(cell for cell in self.contrast.cells if cell not in out)
+        value, interval = combined(replace(self.contrast, cells=cells), borders.closed)
+        is_without = any(cell in borders.without for pair in left for cell in pair)
+        why = f"{NO_LOAD} under some levels" if is_without or (out and not left) else OPEN_BORDER
+        reason = "" if interval else why
+        result = self.effect(number, value, interval, reason=reason, unlike=unlike)
+        if not (out and result.interval):
+            return result
+        note = f"{NO_LOAD} in {len(pairs) - len(left)} of {len(pairs)} pairs, which are left out"
+        doubt = "; ".join(filter(None, (result.doubt, note)))
+        return replace(result, doubt=doubt, sentence=f"{result.sentence}, but {note}")
+
+    def _no_load(self, number: Number, side: int) -> Effect:
+        """Of a service of which some load fits under one of the levels alone."""
+        base, level = level_text(self.contrast.base), level_text(self.contrast.level)
+        more, less = (level, base) if side > 0 else (base, level)
+        reason = f"{NO_LOAD} with {less}"
+        result = self.effect(number, None, None, reason=reason, unlike="")
+        text = f"{NO_LOAD} within QoS with {self.name} = {less}, and some does with {more}"
+        return replace(result, endless=side, sentence=text)
 
     def effect(
         self,
@@ -104,6 +185,16 @@ class Saying:
             doubt=number.doubt,
             sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + text,
         )
+
+
+def _one_sided(pairs: Sequence[tuple[Setting, Setting]], borders: Borders) -> int:
+    """1 if some load fits under the second of each pair alone, −1 if under the first alone."""
+    sides = {
+        (base in borders.fitting and level in borders.without)
+        - (level in borders.fitting and base in borders.without)
+        for base, level in pairs
+    }
+    return -sides.pop() if len(sides) == 1 else 0
 
 
 def _held(effect: Effect, floor: NoiseFloor | None, spread: float) -> Effect:

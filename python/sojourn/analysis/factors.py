@@ -24,7 +24,7 @@ from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
 from sojourn.stats import ordered_levels
-from sojourn.stats.log_ratio_contrasts import Contrast, combined
+from sojourn.stats.log_ratio_contrasts import Contrast
 from sojourn.text.numbers import load_share, percentile
 
 MEDIAN, TAIL = 0.5, 0.99
@@ -81,7 +81,7 @@ def _outward(service: Combinations) -> FactorFinding | None:
         service.study,
         service.label,
         cells,
-        block_values.limits(service),
+        block_values.borders(service).closed,
         block_values.peaks(service),
     )
 
@@ -122,10 +122,9 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
     saying, emulated = Saying(contrast, name), _emulated(service, contrast)
     floor = aa_noise_floor.pooled([f.noise_floor for f in service.findings if f.noise_floor])
     if any(map(_is_searched, service.parts)):
-        value, interval = combined(contrast, block_values.limits(service))
-        reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
-        yield _Shown(saying.effect(number, value, interval, reason=reason, unlike=unlike))
+        borders = block_values.borders(service)
+        yield _Shown(saying.of_borders(number, borders, unlike=unlike))
     q = service.findings[0].qos.q if service.findings[0].qos else TAIL
     for load in sorted({p.fraction for f in service.findings for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
@@ -138,7 +137,8 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 floor=floor if floor and floor.q == quantile else None,
             )
             times, runs = block_values.times(service, load, quantile)
-            of = saying.of_blocks(number, times, unlike=unlike, runs=runs)
+            lost = block_values.losses(service, load, quantile)
+            of = saying.of_blocks(number, times, unlike=unlike, runs=runs, losses=lost)
             yield _Shown(of, load, is_tail=quantile != MEDIAN)
         if contrast.factor.endswith(PLACE):
             number = Number(

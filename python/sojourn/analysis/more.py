@@ -3,13 +3,18 @@
 Effects of factors say by themselves how many blocks they want: their half-width on the logarithm is
 h = t(n − 1)·s/√n of n blocks, so that s is known, and with it the least n at which the interval
 spans a factor of three at most. Where a question knows of no such number, four times as much of
-what it asks for halves its intervals.
+what it asks for halves its intervals. A study that is not finished wants no more than its rest.
+
+A command measures the whole study: its time is that of all services and combinations.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from sojourn.analysis import counted, reasons, rerun
@@ -20,8 +25,10 @@ from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.findings.state import Settle
 from sojourn.half_width import student
-from sojourn.plan import difference
+from sojourn.plan import design, difference
+from sojourn.plan.left_out import ABANDONED
 from sojourn.plan.points import Outcome, Phase
+from sojourn.plan.rehearsal import Rehearsal
 from sojourn.spec import Study
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 
@@ -33,35 +40,101 @@ REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s
 _KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
 
 
-def settle(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle | None:
+def settle(
+    data: StudyData, findings: Findings, who: Sequence[Answer], left: Rehearsal | None = None
+) -> Settle | None:
     """What would settle the rest; None where nothing was measured.
 
     Args:
         data: the study and its points.
         findings: what it found.
         who: the questions that speak for the study; () where its factors do.
+        left: what an unfinished study still has to measure; None of one that is finished.
     """
     if not data.measured:
         return None
     takes_values = rerun.takes_values(data)
     if takes_values and (any_length := _any_length(data)):
         return any_length
+    if left is not None:
+        return _rest(data, left)
     if own := [one for kind in who if (one := kind.settle(findings))]:
-        return max(own, key=lambda one: one.seconds)
+        longest = max(own, key=lambda one: one.seconds)
+        return replace(longest, seconds=max(longest.seconds, _searched_s(data, longest.command)))
     if not takes_values:
         return None
-    if not who:
-        return _of_factors(data, findings)
-    keys = dict.fromkeys(key for kind in who for key in kind.longer)
+    again = _failed(data, findings, who)
+    return again or (_longer(data, findings, who) if who else _of_factors(data, findings))
+
+
+def _rest(data: StudyData, left: Rehearsal) -> Settle:
+    """The same command, which goes on where the study ended."""
+    count = len(left.points)
+    many = f"{count}{' or more' if left.is_cut else ''} points"
+    what = "the point that is" if count == 1 else f"the {many} that are"
+    return Settle(command=rerun.again(data), seconds=left.wall_s, why=f"measure {what} left")
+
+
+def _failed(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle | None:
+    """All of it once more, where nothing is open but combinations that failed."""
+    parts = [kind.counted(findings) for kind in who] or [counted.of_factors(findings.factors)]
+    is_open = any(part is not None and part.done < part.of for part in parts)
+    if is_open or not any(one.state == ABANDONED for one in data.left_out):
+        return None
+    return Settle(
+        command=rerun.anew(data),
+        seconds=sum(o.wall_s for o in _outcomes(data)),
+        why="measure what failed, once it can run",
+    )
+
+
+def _longer(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle:
+    """Four times as much of what the open questions rest on, each phase as long as that makes it.
+
+    A question may have no phase of its own, and judge what another one measures.
+    """
+    open_ = [kind for kind in who if _is_open(kind, findings)] or who
+    keys = dict.fromkeys(key for kind in open_ for key in kind.wants(findings))
     times = {key: HALVES * _value(data.study, key) for key in keys}
-    phases = {phase.name for kind in who for phase in data.questions[kind.name].phases}
-    ours = sum(o.wall_s for o in _outcomes(data) if o.point.phase in phases)
-    whole = sum(o.wall_s for o in _outcomes(data))
     return Settle(
         command=rerun.with_values(data, times),
-        seconds=whole + (HALVES - 1) * ours,
+        seconds=sum(o.wall_s * _growth(data, o.point.phase, keys) for o in _outcomes(data)),
         why="halve the intervals",
     )
+
+
+def _is_open(kind: Answer, findings: Findings) -> bool:
+    part = kind.counted(findings)
+    return kind.name in findings.unanswered or part is None or part.done < part.of
+
+
+def _growth(data: StudyData, phase: Phase, keys: Mapping[str, None]) -> int:
+    """Times as long as a phase takes with four times as much of each key."""
+    grows = data.questions.kind_of(phase).grows_with
+    return math.prod(HALVES for key in grows if key in keys)
+
+
+def _searched_s(data: StudyData, command: str) -> float:
+    """What a command takes in which every search has its new time; 0 if it sets none.
+
+    Each service under each combination searches by itself, and all of them are measured anew.
+    """
+    typed = re.search(rf" --set {re.escape(SEARCH)}=([\d.]+)(?=\s|$)", command)
+    if typed is None:
+        return 0.0
+    budget_s, rest_s = float(typed[1]), 0.0
+    spent: dict[tuple[str, str], float] = defaultdict(float)
+    for one in _outcomes(data):
+        if one.point.phase is Phase.SEARCH:
+            levels = design.own_levels(data.study, one.point)
+            spent[one.point.service, levels.text] += one.wall_s
+        else:
+            rest_s += one.wall_s
+    each = (
+        max(spent_s, budget_s * data.study.service(label).stretch)
+        for (label, _), spent_s in spent.items()
+    )
+    return rest_s + sum(each)
 
 
 def _any_length(data: StudyData) -> Settle | None:

@@ -29,5 +29,15 @@ def with_values(data: StudyData, values: Mapping[str, float | str]) -> str:
     return typed + "".join(f" --set {key}={text}" for key, text in texts.items())
 
 
+def again(data: StudyData) -> str:
+    """The command as it was typed, which goes on with a record that is not finished."""
+    return re.sub(r" --new(?=\s|$)", "", _typed(data))
+
+
+def anew(data: StudyData) -> str:
+    """The command that measures all of it once more, whatever there is; "" if it takes none."""
+    return f"{again(data)} --new" if takes_values(data) else ""
+
+
 def _typed(data: StudyData) -> str:
     return data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.effect_sentences import Number, Saying
+from sojourn.analysis.effect_sentences import OPEN_BORDER, Number, Saying
 from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -98,7 +98,8 @@ def _effect(
     border = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
     value, interval = combined(contrast, limits)
     if value is not None:
-        effect = saying.effect(border, value, interval, reason="", unlike="")
+        reason = "" if interval else OPEN_BORDER
+        effect = saying.effect(border, value, interval, reason=reason, unlike="")
     else:
         effect = saying.of_blocks(Number("max RPS", is_time=False), peaks, unlike="")
     return replace(

@@ -4,7 +4,8 @@ Each question counts its own part, and the factors of a study theirs. Of these t
 the study which is about most of it (`Rank`): a matrix of two services before the curve of each, a
 comparison of settings before the matrix under each of them, effects of factors before the numbers
 of each combination. What is left open beside it, such as a target that one load misses or not,
-does not make the study undecided. What it asks and has no answer to at all counts as open.
+does not make the study undecided. What it asks and has no answer to at all counts as open,
+whoever speaks for it: such as loads that an unfinished study has not begun.
 """
 
 from __future__ import annotations
@@ -34,14 +35,19 @@ def leading(findings: Findings, answers: Answers) -> tuple[tuple[Answer, ...], C
     """The questions that speak for the study, none where its factors do, and their count."""
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
     missing = Counter(findings.unanswered)
+    silent: dict[int, int] = defaultdict(int)  # without an answer, by the rank of what is asked
     for name, kind in answers.items():
         part = kind.counted(findings)
+        silent[kind.rank] += missing[name]
         if missing[name]:
             part = counted.total([*filter(None, [part]), Counted(0, missing[name], "answers")])
         if part is not None:
             by_rank[kind.rank].append(((kind,), part))
     if (part := counted.of_factors(findings.factors)) is not None:
         by_rank[Rank.FACTORS].append(((), part))
-    first = by_rank[max(by_rank)] if by_rank else []
-    who = tuple(kind for kinds, _ in first for kind in kinds)
-    return who, counted.total([part for _, part in first])
+    if not by_rank:
+        return (), counted.total([])
+    rank = max(by_rank)
+    who = tuple(kind for kinds, _ in by_rank[rank] for kind in kinds)
+    others = Counted(0, sum(of for at, of in silent.items() if at < rank), "answers")
+    return who, counted.total([*(part for _, part in by_rank[rank]), others])

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sojourn.analysis import factors, more, service, state
+from sojourn.analysis import factors, more, service, state, to_come
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
 from sojourn.findings import point_row
@@ -17,6 +17,7 @@ from sojourn.findings.state import State
 from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.plan.left_out import ABANDONED, SKIPPED
 from sojourn.plan.points import worst
+from sojourn.plan.rehearsal import Rehearsal
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.spec import ServiceSpec
@@ -42,7 +43,7 @@ def study(data: StudyData, answers: Answers) -> Findings:
         )
         for part in asked
     )
-    effects = factors.effects(data.study, asked, services)
+    effects, left = factors.effects(data.study, asked, services), to_come.ahead(data)
     whole = (
         (kind.name, kind.whole(data) or kind.compared(data, asked, services))
         for kind in answers.values()
@@ -75,17 +76,48 @@ def study(data: StudyData, answers: Answers) -> Findings:
         study_file=data.study_file,
         command=data.command,
         left_out=data.left_out,
-        unanswered=tuple(_unanswered(data, asked, services, sections)),
+        unanswered=tuple(_unanswered(data, asked, services, sections, left)),
         points=point_row.rows(
             data.study,
             (one.outcome for one in data.measured),
             {run.key: run for s in services for point in s.points for run in point.runs},
         ),
     )
-    return _with_state(data, findings, answers)
+    return _with_state(data, findings, answers, left)
 
 
 def _unanswered(
+    data: StudyData,
+    asked: Sequence[Part],
+    services: Sequence[ServiceFinding],
+    sections: Mapping[str, Section],
+    left: Rehearsal | None,
+) -> Iterator[str]:
+    """Questions without an answer, once for each thing that lacks one: all of these are open.
+
+    That is a service without a section, a combination that was given up, and what an unfinished
+    study (`left`) has not begun.
+    """
+    lacking = list(_lacking(data, asked, services, sections))
+    yield from lacking
+    yield from _abandoned(data, asked)
+    if left is not None:
+        yield from (name for name in to_come.open_names(data, left) if name not in lacking)
+
+
+def _abandoned(data: StudyData, asked: Sequence[Part]) -> Iterator[str]:
+    """The questions of combinations that the study has no more, because they failed."""
+    here = {(part.spec.label, part.levels.text) for part in asked}
+    for one in data.left_out:
+        if one.state != ABANDONED or (one.service, one.levels.text) in here:
+            continue
+        spec = data.study.service(one.service)
+        for kind in data.questions.values():
+            if kind.is_asked(data.study, spec) or one.service in kind.members(data.study):
+                yield kind.name
+
+
+def _lacking(
     data: StudyData,
     asked: Sequence[Part],
     services: Sequence[ServiceFinding],
@@ -103,11 +135,13 @@ def _unanswered(
                 yield kind.name
 
 
-def _with_state(data: StudyData, findings: Findings, answers: Answers) -> Findings:
+def _with_state(
+    data: StudyData, findings: Findings, answers: Answers, left: Rehearsal | None
+) -> Findings:
     """How far its question is answered, and what would settle what is open."""
     who, whole = state.leading(findings, answers)
     is_done = bool(whole.of) and whole.done == whole.of
-    settle = None if is_done else more.settle(data, findings, who)
+    settle = None if is_done else more.settle(data, findings, who, left)
     return replace(
         findings, state=State(done=whole.done, of=whole.of, unit=whole.unit, settle=settle)
     )

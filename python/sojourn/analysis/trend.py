@@ -6,7 +6,9 @@ of twenty studies in which nothing changes one names a step, by chance. It is `f
 are *shown* to be within 10 % of the lowest: intervals that hold for all levels at once (Bonferroni)
 lie within that. Nothing shown is not flat.
 
-A step that makes two thirds of all change is a `cliff` if it is a factor of two, else a `knee`.
+A step that makes two thirds of all change is a `cliff` if it is a factor of two, else a `knee`. Its
+interval holds for all steps at once. Holm's test names a step a little sooner than such an interval
+excludes no change; such a step is none of its own.
 
 Source: Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6
 (1979); Schuirmann (1987) for equivalence; METHOD M15 to M17.
@@ -73,7 +75,8 @@ def of(ladder: Ladder) -> Trend:
     """
     lost = int(np.isinf(ladder.logs).any(axis=1).sum())
     if lost:
-        why = f"it is infinite in {lost} of {len(ladder.logs)} blocks: requests were lost"
+        where = f"it is infinite in {lost} of {len(ladder.logs)} blocks"
+        why = f"{where}: requests were lost, or the queue grew"
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
     result = successive_differences.fitted(ladder.logs)
     if result is None:
@@ -161,10 +164,11 @@ def _sure(steps: Steps) -> list[int]:
 
 
 def _main(steps: Steps, sure: Sequence[int]) -> int | None:
-    """The step that makes most of all change, or None."""
+    """The step that makes most of all change, by an interval without 1 in it, or None."""
     sizes = [abs(steps.between(nth, nth + 1).mean) for nth in range(steps.levels - 1)]
     at = max(sure, key=lambda nth: sizes[nth])
-    return at if sizes[at] >= MOST * sum(sizes) else None
+    half = steps.between(at, at + 1).half(COVERAGE, steps.levels - 1)
+    return at if sizes[at] >= MOST * sum(sizes) and sizes[at] > half else None
 
 
 def _ratio(step: Step, at_once: int) -> tuple[float, Interval]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sojourn.analysis.trend import Ladder
 from sojourn.findings.effects import Trend
 from sojourn.plan.setting import Setting
 from sojourn.stats import ordered_levels
+from sojourn.stats.successive_differences import Error, Step, Steps
 
 SIZES = ("1", "2", "4", "8", "16")
 
@@ -118,6 +120,36 @@ def test_blocks_with_lost_requests_are_not_left_out() -> None:
     result = trend.of(Ladder("p99", "size", SIZES[:3], made))
     assert (result.kind, result.ratio) == ("unknown", None)
     assert "it is infinite in 1 of 4 blocks" in result.sentence
+
+
+class _Made:
+    """Two steps: a small one that is very sure, and a large one that is sure by Holm alone."""
+
+    levels = 3
+
+    def between(self, lower: int, higher: int) -> Step:
+        mean, size = {(0, 1): (0.05, 0.005), (1, 2): (1.0, 0.42), (0, 2): (1.05, 0.42)}[
+            lower, higher
+        ]
+        return Step(mean=mean, errors=(Error(size=size, freedom=10),))
+
+
+def test_a_step_of_which_the_interval_includes_no_change_is_not_named() -> None:
+    """1.0/0.42 is 2.38 standard errors: beyond 2.23 (one test), within 2.63 (two at once)."""
+    made = cast(Steps, _Made())
+    assert trend._sure(made) == [0, 1]
+    result = trend._shape(Ladder("p99", "size", SIZES[:3], logs(1, 1, 3)), made)
+    assert result.kind == "rises"
+    assert result.interval is not None
+    assert result.interval.lo > 1
+    assert result.between == ()
+
+
+def test_blocks_that_agree_to_the_last_digit_are_no_proof() -> None:
+    same = np.log(np.array([[1.0, 1.0, 1.002]] * 2))
+    result = trend.of(Ladder("p99", "size", SIZES[:3], same))
+    assert result.kind == "flat"
+    assert all(lo < ratio < hi for ratio, lo, hi in result.curve[1:])
 
 
 def test_a_doubt_is_beside_it() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from sojourn.stats.interval import Interval
 
+MORE_THAN_SERVED = "that is more load than is served"  # why a number is endless: the queue grew
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
@@ -24,7 +26,8 @@ class Effect:
         noise_gate: the ratio up to which it could be equal runs' (A/A); None if that is not known.
         is_noise: it is no more than that.
         endless: 1 where the number grows without end under `level` in every block and not under
-            `base`, −1 the other way round: an answer that no ratio has; 0 else.
+            `base`, −1 the other way round: an answer that no ratio has; 0 else. It is infinite
+            where requests were lost, and of how much load fits −1 where none fits under `level`.
     """
 
     what: str

@@ -146,6 +146,7 @@ NEEDS: tuple[_Need, ...] = (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
             _open(f, CGROUP),
             (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
+            _groups(f),  # a runtime makes one for each container
         ),
     ),
     _Need(

@@ -48,6 +48,6 @@ def test_a_whole_file_beyond_its_bound_is_no_matter_of_bodies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sojourn.importers.file.WHOLE_BYTES", 1000)
-    with pytest.raises(SpecFault, match="has more than|at most") as caught:
+    with pytest.raises(SpecFault, match=r"has more than|at most") as caught:
         importers.read(put(tmp_path, content("memtier.json")))
     assert "shorter run" in caught.value.fix

@@ -1,4 +1,4 @@
-"""Files in which a tool counts more, or less, than it lists: pgbench, ghz, hey, memtier."""
+"""Files in which a tool counts more, or less, than it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What h2load prints: a mean, and in newer versions percentiles (see `h2load_log`)."""
+"""What h2load prints: a mean, and percentiles where it is newer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What samples of k6 say: the requests of each protocol, and dropped iterations."""
+"""Samples of k6: requests of each protocol, and dropped iterations."""
 
 from __future__ import annotations
 

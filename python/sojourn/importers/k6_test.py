@@ -1,4 +1,4 @@
-"""Samples of k6: what counts as failed, and time stamps in every form of its CSV."""
+"""Samples of k6: what counts as failed, and all forms of time stamps."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_a_request_failed_where_its_tags_say_so(
 
 @pytest.mark.parametrize("is_csv", [False, True], ids=["json", "csv"])
 def test_failed_calls_of_grpc_and_refused_connections_are_in_no_time(
-    is_csv: bool, tmp_path: Path
+    is_csv: bool,  # noqa: FBT001
+    tmp_path: Path,
 ) -> None:
     """k6 0.30 has no `expected_response`, and writes 0 ms of a refused connection."""
     refused = {**OK, "status": "0", "error_code": "1212", "error": "dial: connection refused"}

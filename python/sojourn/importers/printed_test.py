@@ -1,4 +1,4 @@
-"""What wrk, wrk2, h2load and vegeta print of slow, late and failed requests, and of none."""
+"""What wrk, wrk2, h2load and vegeta print of slow and failed requests."""
 
 from __future__ import annotations
 

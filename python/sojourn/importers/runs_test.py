@@ -37,7 +37,7 @@ def numbers(series: Series) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("names", TEXTS, ids=lambda names: "+".join(names))
+@pytest.mark.parametrize("names", TEXTS, ids="+".join)
 def test_each_run_of_a_text_has_its_own_numbers(names: tuple[str, str], tmp_path: Path) -> None:
     alone = [importers.read(put(tmp_path, content(name)))[1] for name in names]
     _, both = importers.read(put(tmp_path, b"\n".join(map(content, names))))

@@ -13,6 +13,9 @@ logit is a floor that rises with load plus a staircase that never falls:
   shifts the curve by s in the logarithm of the load, and so p by slope × s: starts hardly differ
   where the curve is flat, and a great deal where it is steep. A small rest is added for drift.
 
+Where loads below the grid were run it reaches down to these (`reaching`), in coarser steps: so near
+to an idle service a step of 10 % is less of the peak than one of 2.5 % at half load.
+
 Levels and slopes are discrete, so the posterior is exact by forward–backward (`posterior`).
 
 Source: Vratislav Polák, draft-vpolak-bmwg-plrsearch (a Bayesian fit over all trials).
@@ -21,7 +24,7 @@ Source: Vratislav Polák, draft-vpolak-bmwg-plrsearch (a Bayesian fit over all t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +34,8 @@ Floats = NDArray[np.float64]
 
 STEP = 0.025  # of the load, between two loads of the grid
 LOWEST, HIGHEST = 0.12, 1.3  # of the peak
+STEP_BELOW = 0.1  # of the load, between two loads below `LOWEST`
+BELOW_MOST = 40  # loads below `LOWEST`; where these do not suffice their steps are larger
 LEVELS, LEVEL = 56, 0.3  # number and height (logit) of the staircase's levels
 AT_TARGET = 22.5  # level at which the staircase alone would be at the target
 SLOPES = (0.01, 0.03, 0.1, 0.3, 0.6, 1.2)  # mean rise of the logit a step
@@ -75,14 +80,13 @@ class Curve:
 def curve(q: float) -> Curve:
     """The prior for a target at quantile `q`."""
     grid: Floats = np.exp(np.arange(math.log(LOWEST), math.log(HIGHEST) + STEP, math.log1p(STEP)))
-    floor = -np.log1p(-np.minimum(grid / HEADROOM, FULLEST))
     first = np.exp(-LOW_FIRST * np.arange(LEVELS))
     logit: Floats = (np.arange(-_PAD, LEVELS + _PAD, dtype=float) - AT_TARGET) * LEVEL
     logit += math.log((1 - q) / q)
     habits = [(sd, drift, w) for sd in CAPACITY_SD for drift, w in DRIFT_SD]
     return Curve(
         grid=grid,
-        floor=floor - floor[0],
+        floor=_floor(grid),
         first=first / first.sum(),
         rises=np.array([_rises(slope) for slope in SLOPES]),
         turns=_turns(len(SLOPES)),
@@ -91,6 +95,29 @@ def curve(q: float) -> Curve:
         logit=logit,
         edges=(np.arange(LEVELS + 1, dtype=float) - AT_TARGET - 0.5) * LEVEL,
     )
+
+
+@lru_cache(maxsize=32)
+def reaching(q: float, least: float) -> Curve:
+    """The prior for a target at quantile `q`, on a grid that begins at the lowest load run.
+
+    Args:
+        q: quantile.
+        least: the lowest load, as a share of the peak; the grid is as ever where it holds that.
+    """
+    whole = curve(q)
+    count = min(BELOW_MOST, round(math.log(LOWEST / least) / math.log1p(STEP_BELOW)))
+    if count < 1:
+        return whole
+    below = np.asarray(np.geomspace(least, LOWEST, count + 1)[:-1], np.float64)
+    grid = np.concatenate([below, whole.grid])
+    return replace(whole, grid=grid, floor=_floor(grid))
+
+
+def _floor(grid: Floats) -> Floats:
+    """Logit of the floor at each load, less that at the lowest one."""
+    floor = -np.log1p(-np.minimum(grid / HEADROOM, FULLEST))
+    return np.asarray(floor - floor[0], np.float64)
 
 
 def _rises(slope: float) -> Floats:

@@ -37,6 +37,7 @@ SPREAD = 0.27
 BLOCKS_MIN = 2
 BLOCKS_MAX = 2000
 WANTED = 1.2  # ± 20 %
+REPEATED = (Phase.SWEEP, Phase.TRACE)  # once in each block that `run.repeats` asks for
 
 
 def half(spread: float, blocks: int, pairs: int = 1) -> float:
@@ -151,10 +152,11 @@ def shown(study: Study, ahead: Rehearsal, spread: float = SPREAD) -> tuple[Shown
 def _shown(study: Study, label: str, ahead: Rehearsal, spread: float) -> Shown | None:
     combinations = [dict(levels) for levels in study.combinations(label)]
     pairs = _fewest_pairs(combinations, study.factors_of(label))
-    walls = zip(ahead.points, ahead.walls_s, strict=True)
-    swept_s = sum(s for point, s in walls if (point.service, point.phase) == (label, Phase.SWEEP))
-    if pairs is None or not swept_s:
+    walls = list(zip(ahead.points, ahead.walls_s, strict=True))
+    is_swept = any((point.service, point.phase) == (label, Phase.SWEEP) for point, _ in walls)
+    if pairs is None or not is_swept:
         return None
+    repeated_s = sum(s for point, s in walls if point.phase in REPEATED)  # of all services
     blocks = study.run.repeats
     wanted = blocks_for(WANTED, spread, pairs)
     return Shown(
@@ -165,7 +167,7 @@ def _shown(study: Study, label: str, ahead: Rehearsal, spread: float) -> Shown |
         ratio=math.exp(min(700.0, half(spread, blocks, pairs))) if blocks > 1 else math.inf,
         wanted=WANTED,
         wanted_blocks=wanted,
-        wanted_s=ahead.wall_s + swept_s * (wanted / blocks - 1),
+        wanted_s=ahead.wall_s + repeated_s * (wanted / blocks - 1),
     )
 
 

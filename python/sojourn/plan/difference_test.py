@@ -94,6 +94,20 @@ def test_a_plan_says_what_it_shows_and_what_a_fifth_would_take() -> None:
     assert enough.ratio <= 1.2
 
 
+def test_more_blocks_are_more_of_every_service_that_is_swept() -> None:
+    """`run.repeats` is one number of the study: a second service takes as many times as long."""
+
+    def two(*sets: str) -> Study:
+        of = varied(*sets)
+        other = of.services[0].model_copy(update={"label": "other"})
+        return of.model_copy(update={"services": (*of.services, other)})
+
+    of = two()
+    result = difference.shown(of, rehearse(of, PLANS))[0]
+    more = two(f"run.repeats={result.wanted_blocks}")
+    assert rehearse(more, PLANS).wall_s == pytest.approx(result.wanted_s, rel=0.02)
+
+
 def test_one_block_shows_none_and_the_text_says_so() -> None:
     of = varied("run.repeats=1")
     (result,) = difference.shown(of, rehearse(of, PLANS))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sojourn.plan.points import Misses, Outcome, Phase, Verdict
 
@@ -18,6 +19,7 @@ NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
 EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none was seen
 MOSTLY = 0.5  # of the requests; above it it was no single stall
 EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
+CACHED_MAX = 1 << 14  # clusters of a run; what is cached of more would fill the memory
 
 LOAD_PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
@@ -30,7 +32,8 @@ class Trial:
         rps: offered load, requests/s.
         requests: in its measured part.
         over: of those, how many missed the bound.
-        clusters: `over`, cut where misses lie further apart than an excursion lasts.
+        clusters: `over`, cut where misses lie further apart than an excursion lasts. Where only
+            their mean size is known, an overloaded run has no more of them than are counted.
         seconds: length of the measured part.
         life: start of the service that it shares with others.
         surely: of `over`, those that no late or stopped client can have caused; None: all.
@@ -39,7 +42,7 @@ class Trial:
     rps: float
     requests: int
     over: int
-    clusters: tuple[float, ...]
+    clusters: tuple[float, ...] = field(hash=False)  # may be many, and the rest tells runs apart
     seconds: float
     life: str
     surely: int | None = None
@@ -96,24 +99,37 @@ def trials(
 
 def _trial(outcome: Outcome, seen: Misses) -> Trial:
     point = outcome.point
+    is_overloaded = seen.over / seen.requests >= OVERLOAD
+    most = EXCURSIONS_MAX if is_overloaded else seen.over
     return Trial(
         rps=point.offered_rps or 0.0,
         requests=seen.requests,
         over=seen.over,
-        clusters=tuple(map(float, seen.clusters)) or _pieces(seen.over, outcome.correlation),
+        clusters=seen.clusters or _pieces(seen.over, outcome.correlation, most),
         seconds=point.measure_s,
         life=point.life,
-        surely=None if outcome.over_surely is None else min(outcome.over_surely, seen.over),
+        surely=_surely(outcome, seen),
     )
 
 
-def _pieces(over: int, correlation: float) -> tuple[float, ...]:
-    """Clusters of a run of which only the mean size is known.
+def _surely(outcome: Outcome, seen: Misses) -> int | None:
+    """Of the misses in a part of a run, those that are the service's own at the least.
 
-    >>> _pieces(90, 30.0), _pieces(1, 30.0), _pieces(0, 30.0)
-    ((30.0, 30.0, 30.0), (1.0,), ())
+    All others of the run may be its own as well: only what does not fit among them is sure here.
     """
-    count = max(1, round(over / max(1.0, correlation))) if over else 0
+    if outcome.over_surely is None:
+        return None
+    others = max(0, (outcome.over_bound or 0) - seen.over)
+    return max(0, min(outcome.over_surely - others, seen.over))
+
+
+def _pieces(over: int, correlation: float, most: int) -> tuple[float, ...]:
+    """Clusters of a run of which only the mean size is known, `most` at the most.
+
+    >>> _pieces(90, 30.0, 90), _pieces(1, 30.0, 1), _pieces(0, 30.0, 0), _pieces(90, 30.0, 2)
+    ((30.0, 30.0, 30.0), (1.0,), (), (45.0, 45.0))
+    """
+    count = max(1, min(most, round(over / max(1.0, correlation)))) if over else 0
     return (over / count,) * count if count else ()
 
 
@@ -156,7 +172,17 @@ def sizes(results: Sequence[Trial], bound_s: float) -> Sizes:
     return Sizes(tuple((math.log(t.rps), *_moments(t.clusters)) for t in selected), bound_s)
 
 
-def _moments(clusters: Sequence[float]) -> tuple[float, float, float, int]:
-    """Sum of squares, sum, largest square and number: all that is asked of a run, at any load."""
+def _moments(clusters: tuple[float, ...]) -> tuple[float, float, float, int]:
+    """Sum of squares, sum, largest square and number: all that is asked of a run, at any load.
+
+    A plan asks for those of every run again at every point.
+    """
+    return _computed(clusters) if len(clusters) > CACHED_MAX else _cached(clusters)
+
+
+def _computed(clusters: tuple[float, ...]) -> tuple[float, float, float, int]:
     squares = [size * size for size in clusters]
     return sum(squares), sum(clusters), max(squares, default=0.0), len(squares)
+
+
+_cached = lru_cache(maxsize=256)(_computed)

@@ -137,6 +137,35 @@ def test_a_run_of_which_only_the_mean_size_is_known_is_cut_into_pieces_of_it() -
     assert math.isclose(sum(trials([run])[0].clusters), 90)
 
 
+@pytest.mark.parametrize(
+    ("over", "correlation", "wanted"), [(90_000, 1.0, 5), (20_000, 1.0, 5), (20_000, 10_000.0, 2)]
+)
+def test_an_overloaded_run_is_cut_into_no_more_pieces_than_are_counted(
+    over: int, correlation: float, wanted: int
+) -> None:
+    """A minute above capacity misses a million times, and a plan looks at each piece."""
+    run = replace(outcome(), over_bound=over, clusters=(), correlation=correlation)
+    [result] = trials([run])
+    assert result.is_overloaded
+    assert len(result.clusters) == result.excursions == wanted
+    assert sum(result.clusters) == over
+
+
+def test_sizes_of_a_run_are_added_up_once() -> None:
+    run = trial(50_000, requests=10**6, clusters=tuple(map(float, range(1, 300))))
+    before = evidence._cached.cache_info()
+    every = [sizes([replace(run)], BOUND_S) for _ in range(3)]
+    assert every[0] == every[1] == every[2]
+    assert evidence._cached.cache_info().hits >= before.hits + 2
+
+
+def test_runs_that_differ_in_clusters_alone_are_apart() -> None:
+    """Clusters are not in the hash, because a run may have very many."""
+    one, other = trial(50_000, clusters=(60.0, 40.0)), trial(50_000, clusters=(100.0,))
+    assert one != other
+    assert hash(one) == hash(other)
+
+
 def test_sizes_are_those_of_every_cluster_weighted_by_its_load() -> None:
     runs = [
         trial(rps, requests=10**6, clusters=tuple(20.0 * n for n in range(1, number)))
@@ -160,3 +189,14 @@ def test_a_run_that_is_void_but_for_its_side_is_evidence_from_that_side() -> Non
     [result] = trials([late, void])
     assert result.surely == 0
     assert trials([outcome()])[0].surely is None
+
+
+@pytest.mark.parametrize(("surely", "wanted"), [(60, 10), (100, 50), (40, 0), (None, None)])
+def test_of_undisturbed_misses_only_those_are_sure_that_cannot_be_the_disturbed_ones(
+    surely: int | None, wanted: int | None
+) -> None:
+    """Of 100 misses 50 were in disturbed windows, and all of these may be the service's own."""
+    half = Misses(requests=900, over=50, clusters=(50,))
+    run = replace(outcome(), requests=1_000, over_bound=100, undisturbed=half, over_surely=surely)
+    assert trials([run], undisturbed=True)[0].surely == wanted
+    assert trials([run])[0].surely == surely

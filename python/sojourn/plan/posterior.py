@@ -24,7 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from sojourn.plan import evidence
-from sojourn.plan.curve import LOWEST, STEP, Curve, Floats, curve
+from sojourn.plan.curve import LOWEST, Curve, Floats, reaching
 from sojourn.plan.evidence import Sizes, Trial
 
 UNSEEN = 4.0  # times as large as those that were seen
@@ -82,11 +82,13 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
 
     Args:
         trials: of one service, at any loads.
-        peak_rps: its closed-loop peak; gives the grid its scale.
+        peak_rps: its closed-loop peak; gives the grid its scale. The grid begins at `LOWEST` of
+            it, or at the lowest load that was run.
         bound_s: of the QoS target, s.
         q: its quantile: a share 1 − q may miss the bound.
     """
-    prior = curve(q)
+    least = min((trial.rps for trial in trials), default=peak_rps) / peak_rps
+    prior = reaching(q, min(least, LOWEST))
     seen = evidence.sizes(trials, bound_s)
     at = _places(prior, trials, peak_rps)
     as_seen, as_feared = _solve(prior, trials, at, seen, (1.0, UNSEEN))
@@ -99,8 +101,8 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
 
 def _places(prior: Curve, trials: Sequence[Trial], peak_rps: float) -> list[int]:
     """Where each run lies on the grid of loads: the nearest one."""
-    steps = (math.log(t.rps / peak_rps / LOWEST) / math.log1p(STEP) for t in trials)
-    return [min(max(round(step), 0), len(prior.grid) - 1) for step in steps]
+    logs = np.log(prior.grid * peak_rps)
+    return [int(np.abs(logs - math.log(trial.rps)).argmin()) for trial in trials]
 
 
 def _solve(

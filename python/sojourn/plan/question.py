@@ -44,11 +44,13 @@ class PhaseKind(Rules):
         name: of the phase, as it is written in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
+        grows_with: keys of the study with which its points are as many times more, or longer.
     """
 
     name: Phase
     about: str
     is_about: bool = False
+    grows_with: tuple[str, ...] = ("run.repeats", "run.measure_s")
 
     @property
     def rules(self) -> Rules:

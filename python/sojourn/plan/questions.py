@@ -15,7 +15,8 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake
 from sojourn.text.near import near
 
-AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
+#: Before whoever needs an axis.
+AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is", grows_with=("run.peak_repeats",))
 
 
 class Questions(Mapping[str, Question]):

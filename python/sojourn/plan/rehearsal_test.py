@@ -121,8 +121,9 @@ def _represented_by(of: Study, point: Point, made: Sequence[Outcome]) -> Sequenc
 
 
 def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two minutes above capacity miss millions of times; the plan looks at each cluster."""
-    asked = spec.load("latency_vs_load", profile="full", overrides=["run.repeats=1"])
+    """Two minutes near capacity miss many thousand times; the plan looks at each cluster."""
+    sets = ["run.repeats=1", "run.fractions=[0.5, 0.95, 1.0]"]
+    asked = spec.load("latency_vs_load", profile="full", overrides=sets)
     sizes: list[int] = []
     trial = evidence._trial
 

@@ -14,10 +14,13 @@ from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan import difference
+from sojourn.plan.left_out import ABANDONED, LeftOut
 from sojourn.plan.points import Phase
 from sojourn.plan.rehearsal import imagine
+from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers
+from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
 from sojourn.questions.state_test import WHAT, effect, factor, study
 from sojourn.questions.testing_state import every
 from sojourn.stats import log_ratio_contrasts
@@ -145,7 +148,75 @@ def test_a_question_with_a_command_of_its_own_gives_that() -> None:
     own = Settle(command="sojourn run x --set run.search.budget_s=60", seconds=9.0, why="")
     service = replace(result.services[1], sections={"max_load": replace(most, settle=own)})
     result = replace(result, services=(*result.services[:1], service, *result.services[2:]))
-    assert more.settle(study_data(), result, state.leading(result, answers())[0]) == own
+    asked = more.settle(study_data(), result, state.leading(result, answers())[0])
+    assert asked is not None
+    assert (asked.command, asked.why) == (own.command, own.why)
+
+
+def test_a_search_that_takes_longer_does_so_for_every_service() -> None:
+    """Its command is of the study: two services spend the new time each, and all else is anew."""
+    data = study_data("max_load_memcached")
+    (service,) = data.study.services
+    other = service.model_copy(update={"label": "other", "stretch": 3.0})
+    both = data.study.model_copy(update={"services": (service, other)})
+    played = [one.outcome for one in data.measured]
+    again = [
+        Measured(outcome=replace(one, point=replace(one.point, service="other"))) for one in played
+    ]
+    two = replace(data, study=both, measured=(*data.measured, *again))
+    outcomes = [one.outcome for one in two.measured]
+    rest = sum(o.wall_s for o in outcomes if o.point.phase is not Phase.SEARCH)
+    assert rest < sum(o.wall_s for o in outcomes)
+    command = "sojourn run x --set run.search.budget_s=5000"
+    assert more._searched_s(two, command) == pytest.approx(rest + 5000 + 3 * 5000)
+    assert more._searched_s(two, "sojourn run x --set run.repeats=5") == 0
+
+
+@pytest.mark.parametrize(("name", "study_name"), [("beside", "square_wave"), ("sweep", "key_size")])
+def test_the_time_of_a_question_is_that_of_the_phases_that_its_keys_lengthen(
+    name: str, study_name: str
+) -> None:
+    """`beside` has no phase of its own: it judges the sweep, which four times the blocks repeat."""
+    data, result = study_data(study_name), every()[name].found
+    asked = more.settle(data, result, (answers()[name],))
+    assert asked is not None
+    outcomes = [one.outcome for one in data.measured]
+    swept = sum(o.wall_s for o in outcomes if o.point.phase is Phase.SWEEP)
+    assert swept > 0
+    whole = sum(o.wall_s for o in outcomes)
+    assert asked.seconds == pytest.approx(whole + 3 * swept)
+
+
+def test_a_bake_off_wants_windows_for_its_properties_and_longer_runs_for_its_pairs() -> None:
+    bakeoff = answers()["scheduler_bakeoff"]
+    result = every()["scheduler_bakeoff"].found
+    section = result.section(Bakeoff)
+    assert section is not None
+    one = section.candidates[0]
+    sure = tuple(replace(own, verdict="yes") for own in one.properties)
+
+    def wants(candidate: Candidate) -> tuple[str, ...]:
+        of = replace(section, candidates=(candidate,))
+        return bakeoff.wants(result.having("scheduler_bakeoff", of))
+
+    assert wants(replace(one, open=0)) == ("run.repeats",)
+    assert wants(replace(one, open=2, properties=sure)) == ("run.measure_s",)
+    assert wants(one) == ("run.measure_s", "run.repeats")
+    grows = {kind.name: kind.grows_with for kind in PLANS.phases}
+    assert grows[Phase("scheduler_bakeoff")] == ("run.repeats",)
+    assert grows[Phase("qos_matrix")] == ("run.measure_s",)
+
+
+def test_where_all_is_decided_but_what_failed_all_of_it_is_measured_anew() -> None:
+    left = LeftOut(state=ABANDONED, service="memcached", levels=Setting(), reason="out of memory")
+    data = replace(study_data(), left_out=(left,))
+    asked = more.settle(data, study(factor(effect(1, 2))), ())
+    assert asked is not None
+    assert asked.command == "sojourn run key_size --profile quick --new"
+    assert asked.why == "measure what failed, once it can run"
+    open_ = more.settle(data, study(factor(effect(0.1, 10))), ())
+    assert open_ is not None
+    assert "--set run.repeats=" in open_.command
 
 
 def test_without_a_point_there_is_nothing_to_settle() -> None:

@@ -179,6 +179,12 @@ def test_factors_speak_before_the_numbers_of_each_combination_and_after_a_questi
     assert state.of(replace(matrix, factors=(factor(effect(1, 2)),)), answers()).unit == "cells"
 
 
+def test_what_has_no_answer_is_open_whoever_speaks_for_the_study() -> None:
+    """Such as loads of a sweep that was ended early, beside effects that are known."""
+    result = replace(study(factor(effect(1, 2))), unanswered=("sweep", "sweep"))
+    assert state.of(result, answers()).text == "answered in part (1 of 3 numbers)"
+
+
 def test_a_verdict_that_is_open_does_not_make_a_study_undecided() -> None:
     result = replace(study(factor(effect(1, 2))), verdict=Verdict.UNKNOWN)
     assert state.of(result, answers()).word == "answered"

@@ -96,14 +96,43 @@ def span(value: float, ends: Interval, *, is_shown: bool) -> str:
 
     >>> span(60.0, Interval(32.0, 140.0), is_shown=True)
     'at least 32'
+    >>> span(3.0, Interval(1.06, 9.0), is_shown=True)
+    'at least 1.06'
     >>> span(2.0, Interval(0.5, 8.0), is_shown=False), span(1.97, Interval(1.2, 3.3), is_shown=True)
     ('seen only above × 4', '2.0 (1.2–3.3)')
     """
     if not is_wide(ends):
         return ratio(value, ends)
     if is_shown and excludes_one(ends):
-        return f"at least {ends.lo:.2g}" if ends.lo > 1 else f"at most {ends.hi:.2g}"
-    return f"seen only above × {visible(ends):.2g}"
+        is_more = ends.lo > 1
+        return f"at least {_outward(ends.lo, -1)}" if is_more else f"at most {_outward(ends.hi)}"
+    return f"seen only above × {_outward(visible(ends))}"
+
+
+def _outward(bound: float, way: int = 1) -> str:
+    """A bound in two digits, rounded so that it still holds: up, or down where `way` is −1.
+
+    It keeps its side of 1 where three digits after the point suffice.
+
+    >>> _outward(32.0, -1), _outward(1.06, -1), _outward(0.204), _outward(0.96), _outward(16.81)
+    ('32', '1.06', '0.21', '0.96', '17')
+    >>> _outward(1.16, -1), _outward(1.04, -1), _outward(0.996), _outward(1234.0)
+    ('1.1', '1.04', '0.996', '1300')
+    """
+    if not math.isfinite(bound) or bound <= 0:
+        return f"{bound:.2g}"
+    digits = 1 - math.floor(math.log10(bound))
+    value = _rounded(bound, digits, way)
+    while bound != 1 and (bound - 1) * (value - 1) <= 0 and digits < DECIMALS_MAX:
+        digits += 1
+        value = _rounded(bound, digits, way)
+    return f"{value:.{max(0, digits)}f}"
+
+
+def _rounded(value: float, digits: int, way: int) -> float:
+    """To so many digits after the point, up or down; what is a hair off is no other number."""
+    scaled = round(value * 10.0**digits, 6)
+    return (math.ceil(scaled) if way > 0 else math.floor(scaled)) / 10.0**digits
 
 
 def visible(ends: Interval) -> float:

@@ -35,6 +35,7 @@ def test_a_fraction_without_a_whole_block_still_tells_an_effect() -> None:
     assert result is not None
     assert math.log(result.ratio) == pytest.approx(0.6)
     assert result.blocks == 3
+    assert result.interval.hi / result.interval.lo > 1.001, "times have three digits"
 
 
 def test_it_is_what_regression_on_dummies_says() -> None:

@@ -9,9 +9,14 @@ In a full design, skipped combinations or not, pairs that differ in this factor 
 A fraction of it has no such pairs; there the means of both halves are, in whole blocks only, for
 its columns are orthogonal.
 
+A block in which a number is infinite has no place in a mean, but it has one in the median. The
+interval of that lies between two of the blocks, in order. So enough blocks outweigh one with lost
+requests.
+
 Source: Montgomery, Design and Analysis of Experiments, 8th ed. (2013), 6.2 and 8.2; for numbers
 with intervals of their own Zou and Donner, "Construction of confidence limits about effect
-measures: a general approach", Statistics in Medicine 27 (2008).
+measures: a general approach", Statistics in Medicine 27 (2008); for the median David and Nagaraja,
+Order Statistics, 3rd ed. (2003), 7.1.
 """
 
 from __future__ import annotations
@@ -22,10 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.half_width import student
+from sojourn.half_width import COVERAGE, student
 from sojourn.plan.setting import Level, Setting
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
+from sojourn.stats.symmetry_bets import SCALE_LEAST
 
 METHOD = Method(
     name="contrasts",
@@ -90,35 +96,38 @@ class Contrast:
         return {**dict.fromkeys(low, -1 / len(low)), **dict.fromkeys(high, 1 / len(high))}
 
     def by_block(self, values: Blocks) -> tuple[float, ...]:
-        """Log ratios of blocks; nan of one with an infinite number in it.
+        """Log ratios of blocks: infinite where one level's numbers are, nan where both levels' are.
 
         Args:
             values: positive numbers by block and combination.
         """
-        results = []
+        results: list[float] = []
         for block in sorted(values):
             if weights := self.weights(values[block]):
-                logs = {cell: math.log(values[block][cell]) for cell in weights}
-                is_finite = all(map(math.isfinite, logs.values()))
-                terms = (w * logs[cell] for cell, w in weights.items())
-                results.append(math.fsum(terms) if is_finite else math.nan)
+                terms = [w * math.log(values[block][cell]) for cell, w in weights.items()]
+                ends = {term for term in terms if math.isinf(term)}
+                results.append(sum(ends) if ends else math.fsum(terms))
         return tuple(results)
 
     def endless(self, values: Blocks) -> int:
         """1 if `level` alone is infinite in every block that compares both, −1 if `base` alone.
 
+        One block is not enough: a single run loses requests, or grows, by chance.
+
         Args:
             values: as in `by_block`.
         """
-        sides = set()
+        sides = []
         for measured in values.values():
             weights = self.weights(measured) or {}
             under = {
                 sign: [measured[c] for c, w in weights.items() if w * sign > 0] for sign in (1, -1)
             }
             if weights:
-                sides.add(tuple(_ends(under[sign]) for sign in (1, -1)))
-        return (sides == {(True, False)}) - (sides == {(False, True)})
+                sides.append(tuple(_ends(under[sign]) for sign in (1, -1)))
+        if len(sides) < BLOCKS_MIN:
+            return 0
+        return (set(sides) == {(True, False)}) - (set(sides) == {(False, True)})
 
     def spread(self, values: Blocks, runs: Counts | None = None) -> float:
         """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
@@ -138,7 +147,10 @@ class Contrast:
 
 
 def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
-    """The mean log ratio of blocks as a ratio, with Student's interval if there are two or more."""
+    """The mean log ratio of blocks as a ratio, with Student's interval if there are two or more.
+
+    Times are stored in three digits. Blocks that agree to the last of these still scatter by it.
+    """
     if not logs:
         return None, None
     values = np.asarray(logs, float)
@@ -146,8 +158,43 @@ def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
     if len(values) < BLOCKS_MIN:
         return math.exp(mean), None
     half = student(len(values) - 1)
-    half *= float(values.std(ddof=1)) / math.sqrt(len(values))
+    half *= max(float(values.std(ddof=1)), SCALE_LEAST) / math.sqrt(len(values))
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
+
+
+def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
+    """The median log ratio of blocks as a ratio, with its interval; None where that is not finite.
+
+    The k-th lowest of n blocks lies above the median with probability P(Bin(n, 1/2) < k), and the
+    k-th highest below it. Nine blocks are needed where one is infinite.
+
+    Args:
+        logs: as `Contrast.by_block` has them; one that is nan may lie anywhere.
+
+    >>> logs = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, math.inf]
+    >>> value, ends = middle(logs)
+    >>> [round(math.log(one), 3) for one in (value, ends.lo, ends.hi)]
+    [0.5, 0.2, 0.8]
+    >>> middle(logs[1:]) is None
+    True
+    """
+    count = len(logs)
+    outside = next((k for k in range(count) if _below(k + 1, count) > (1 - COVERAGE) / 2), 0)
+    if not outside:
+        return None
+    low, high = (
+        sorted(end if math.isnan(log) else log for log in logs) for end in (-math.inf, math.inf)
+    )
+    lo, hi = low[outside - 1], high[count - outside]
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        return None
+    value = (float(np.median(low)) + float(np.median(high))) / 2
+    return math.exp(value), Interval(lo=math.exp(lo), hi=math.exp(hi))
+
+
+def _below(successes: int, count: int) -> float:
+    """Probability of fewer heads than these in so many throws of a coin."""
+    return float(math.fsum(math.comb(count, k) for k in range(successes)) / 2**count)
 
 
 def combined(
@@ -161,6 +208,9 @@ def combined(
     Args:
         contrast: the levels.
         results: estimate and closed interval of each combination, all of one coverage.
+
+    Returns:
+        No interval where pairs lack one: what is left is an average over other combinations.
     """
     weights = contrast.weights({cell: value for cell, (value, _) in results.items()})
     if weights is None:
@@ -172,6 +222,8 @@ def combined(
         below, above = w * math.log(value / ends.lo), w * math.log(ends.hi / value)
         down += below**2 if w > 0 else above**2
         up += above**2 if w > 0 else below**2
+    if any(cell not in results for pair in contrast.pairs() for cell in pair):
+        return math.exp(mean), None
     return math.exp(mean), Interval(
         lo=math.exp(mean - math.sqrt(down)), hi=math.exp(mean + math.sqrt(up))
     )

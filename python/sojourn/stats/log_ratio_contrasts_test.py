@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from sojourn.plan.setting import Level, Setting
 from sojourn.spec.design import Design
 from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import Contrast, combined, ratio
+from sojourn.stats.log_ratio_contrasts import Contrast, combined, middle, ratio
 
 Cells = tuple[Setting, ...]
 FACTORS: dict[str, tuple[Level, ...]] = {"a": (1, 2), "b": ("x", "y"), "c": (8, 16), "d": (0, 1)}
@@ -190,3 +190,76 @@ def test_the_mean_of_two_runs_is_by_chance_as_far_off_as_one_by_the_root_of_two(
     one, two = ({b: dict.fromkeys(known, n) for b in values} for n in (1, 2))
     assert contrast.spread(values, one) == pytest.approx(contrast.spread(values))
     assert contrast.spread(values, two) == pytest.approx(contrast.spread(values) / math.sqrt(2))
+
+
+PAIR = tuple(Setting.of(a=n) for n in (1, 2))
+OF_PAIR = Contrast(PAIR, "a", 1, 2, is_fraction=False)
+
+
+def paired(*values: tuple[float, float]) -> dict[int, dict[Setting, float]]:
+    """Numbers of both levels, block by block."""
+    return {block: dict(zip(PAIR, both, strict=True)) for block, both in enumerate(values)}
+
+
+def test_blocks_that_agree_to_the_last_digit_have_an_interval_with_a_width() -> None:
+    """Student's 12.7 of two blocks, on 0.1 % over √2."""
+    value, interval = ratio([0.0, 0.0])
+    assert value == 1
+    assert interval is not None
+    assert math.log(interval.hi) == pytest.approx(12.706 * 0.001 / math.sqrt(2), rel=1e-3)
+    assert interval.lo == pytest.approx(1 / interval.hi)
+
+
+def test_a_block_is_infinite_on_the_side_of_the_level_that_is() -> None:
+    logs = OF_PAIR.by_block(
+        paired((1.0, 2.0), (1.0, math.inf), (math.inf, 1.0), (math.inf, math.inf))
+    )
+    assert logs[0] == pytest.approx(math.log(2))
+    assert logs[1:3] == (math.inf, -math.inf)
+    assert math.isnan(logs[3])
+
+
+def test_one_block_that_is_infinite_on_one_side_says_of_no_other() -> None:
+    assert OF_PAIR.endless(paired((1.0, math.inf))) == 0
+    assert OF_PAIR.endless(paired((1.0, math.inf), (1.0, math.inf))) == 1
+    assert OF_PAIR.endless(paired((math.inf, 1.0), (math.inf, 1.0))) == -1
+
+
+@pytest.mark.parametrize("blocks", [9, 12])
+def test_the_interval_of_the_median_holds_it_whatever_one_block_is(blocks: int) -> None:
+    rng = np.random.default_rng(blocks)
+    times, held = 1000, 0
+    for _ in range(times):
+        result = middle([math.inf, *rng.standard_t(2, blocks - 1)])
+        assert result is not None
+        held += result[1].lo <= 1 <= result[1].hi
+    assert held / times > 0.93, "one of them is none of these, on the wrong side"
+
+
+@pytest.mark.parametrize("where", [math.inf, -math.inf, math.nan])
+def test_the_median_of_enough_blocks_outweighs_one_that_is_infinite(where: float) -> None:
+    logs = [where, *(0.1 * n for n in range(1, 9))]
+    result = middle(logs)
+    assert result is not None
+    value, interval = result
+    lowest, highest = {
+        math.inf: (0.2, 0.8),
+        -math.inf: (0.1, 0.7),
+    }.get(where, (0.1, 0.8))
+    assert math.log(interval.lo) == pytest.approx(lowest)
+    assert math.log(interval.hi) == pytest.approx(highest)
+    assert interval.lo < value < interval.hi
+    assert middle(logs[:8]) is None
+    assert middle([where, where, *logs[2:]]) is None
+
+
+def test_pairs_without_an_interval_are_not_left_out() -> None:
+    known = cells(Design(), "a", "b")
+    contrast = Contrast(known, "a", 1, 2, is_fraction=False)
+    ends = Interval(lo=90.0, hi=110.0)
+    results = dict.fromkeys(known, (100.0, ends))
+    assert combined(contrast, results)[1] is not None
+    del results[known[-1]]
+    ratio, interval = combined(contrast, results)
+    assert ratio == pytest.approx(1.0)
+    assert interval is None

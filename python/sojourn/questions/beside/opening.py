@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.beside.costs import Beside, BesideSection
@@ -47,12 +48,12 @@ class BesideOpens(Opens):
             figures=(TAIL, PACE),
             text=(*_plot(own, width), "", *listed(head, rows, width)),
             table=table,
-            caption=f"Where {show.quantile(own[0].q)} becomes twice that alone",
+            caption=f"Where {_tail_name(own)} becomes twice that alone",
         )
 
 
 def _headline(cases: Sequence[Beside]) -> str:
-    tail = show.quantile(cases[0].q)
+    tail = _tail_name(cases)
     if len(cases) == 1:
         row = sentence_row(cases[0])
         cost = f"A request takes {_more(row.mean_ns)} beside it" if row and row.mean_ns else ""
@@ -61,10 +62,42 @@ def _headline(cases: Sequence[Beside]) -> str:
     if not calm:
         undecided = sum(_is_open(one) for one in cases)
         text = f"{tail} doubles under {len(cases) - undecided} of {len(cases)} settings"
+        text = _begun(text)
         return fitting(f"{text}, {undecided} undecided" if undecided else text, text)
-    to = f"keep{'s' if len(calm) == 1 else ''} {tail} up to {show.load(calm[0].breaks.most)} load"
-    names = show.listed([name_of(one) for one in calm], NAMED)
-    return fitting(capital(f"{names} {to}"), f"{len(calm)} of {len(cases)} settings {to}")
+    farthest = _farthest(calm)
+    most = show.load(farthest[0].breaks.most)
+    to = f"keep{'s' if len(farthest) == 1 else ''} {tail} up to {most} load"
+    names = show.listed([_called(one, cases) for one in farthest], NAMED)
+    return fitting(capital(f"{names} {to}"), f"{len(farthest)} of {len(cases)} settings {to}")
+
+
+def _farthest(calm: Sequence[Beside]) -> list[Beside]:
+    """Those that could be compared up to the highest load; of the others less is known."""
+    most = max(one.breaks.most for one in calm)
+    return [one for one in calm if one.breaks.most == most]
+
+
+def _called(one: Beside, cases: Sequence[Beside]) -> str:
+    """A setting in a few words, with its service and its neighbour where there are several."""
+    texts = [name_of(one)]
+    if len({each.service for each in cases}) > 1:
+        texts.insert(0, one.service)
+    text = ", ".join(texts)
+    if len({each.neighbour for each in cases}) > 1:
+        text += f" beside {an(labels.neighbour_name(one.neighbour))}"
+    return text
+
+
+def _tail_name(cases: Sequence[Beside]) -> str:
+    """`p99`; services with targets of their own have tails of their own."""
+    qs = {one.q for one in cases}
+    return show.quantile(qs.pop()) if len(qs) == 1 else "the tail"
+
+
+def _tail_of(cases: Sequence[Beside]) -> str:
+    """`p99 of memcached`, or the tail alone where there are several services."""
+    services, tail = {one.service for one in cases}, _tail_name(cases)
+    return f"{tail} of {services.pop()}" if len(services) == 1 else tail
 
 
 def _is_pace_retained(one: Beside) -> bool:
@@ -78,25 +111,15 @@ def _is_open(one: Beside) -> bool:
 
 def _settings(cases: Sequence[Beside]) -> Iterator[str]:
     """Who breaks first, who never, and what the neighbour kept."""
-    tail, service = show.quantile(cases[0].q), cases[0].service
-    who = labels.neighbour_name(cases[0].neighbour)
     known = [one for one in cases if math.isfinite(one.breaks.hi)]
     if known:
-        first = min((one.breaks.hi, one.breaks.lo) for one in known)
-        names = [name_of(one) for one in known if (one.breaks.hi, one.breaks.lo) == first]
-        where = broken(next(one for one in known if (one.breaks.hi, one.breaks.lo) == first))
-        at = f"at {where}" if not where.startswith("at") else where
-        yield short(
-            f"Beside {an(who)} {tail} of {service} doubles first with {show.listed(names, NAMED)}, "
-            f"{at} load.",
-            f"{tail} of {service} doubles first with {show.listed(names, NAMED)}, {at} load.",
-            f"{tail} doubles first under {len(names)} settings, {at} load.",
-        )
-    selected = [name_of(one) for one in cases if _is_pace_retained(one)]
+        yield _first(known, cases)
+    calm = [one for one in cases if _is_pace_retained(one)]
     still = sum(map(_is_open, cases))
     undecided = f"{still} {'is' if still == 1 else 'are'} undecided" if still else ""
-    if selected:
-        most = show.load(cases[0].breaks.most)
+    if calm:
+        selected = [_called(one, cases) for one in calm]
+        most = show.load(min(one.breaks.most for one in calm))  # what is known of each of them
         also = f"; {undecided}" if undecided else ""
         yield short(
             f"It never doubles up to {most} load with {show.listed(selected, NAMED)}{also}.",
@@ -105,8 +128,38 @@ def _settings(cases: Sequence[Beside]) -> Iterator[str]:
     elif known and undecided:
         yield f"Of {len(cases)} settings {undecided}."
     elif undecided:
-        yield f"Under {still} settings it is undecided whether {tail} of {service} doubles."
+        yield f"Under {still} settings it is undecided whether {_tail_of(cases)} doubles."
     yield from _pace_sentences(cases)
+
+
+def _first(known: Sequence[Beside], cases: Sequence[Beside]) -> str:
+    """Under which settings the tail doubles first; where that is open, under which it may."""
+    lead = min(known, key=lambda one: (one.breaks.hi, one.breaks.lo)).breaks
+    same = [one for one in known if (one.breaks.hi, one.breaks.lo) == (lead.hi, lead.lo)]
+    is_first = all(lead.is_before(one.breaks) for one in cases if one not in same)
+    # Breaks between the same loads may come in any order, and no one else breaks before them.
+    rivals = same if is_first else [one for one in known if not lead.is_before(one.breaks)]
+    span = replace(
+        lead, lo=min(one.breaks.lo for one in rivals), hi=max(one.breaks.hi for one in rivals)
+    )
+    where = broken(replace(rivals[0], breaks=span))
+    at = f"at {where}" if not where.startswith("at") else where
+    names = show.listed([_called(one, cases) for one in rivals], NAMED)
+    doubles = "doubles first" if is_first else "doubles"
+    end = "; their order is open" if len(rivals) > len(same) else ""
+    tail = _tail_of(cases)
+    neighbours = {one.neighbour for one in cases}
+    who = f"Beside {an(labels.neighbour_name(cases[0].neighbour))} " if len(neighbours) == 1 else ""
+    return short(
+        _begun(f"{who}{tail} {doubles} with {names}, {at} load{end}."),
+        _begun(f"{tail} {doubles} with {names}, {at} load{end}."),
+        _begun(f"{_tail_name(cases)} {doubles} under {len(rivals)} settings, {at} load{end}."),
+    )
+
+
+def _begun(text: str) -> str:
+    """A sentence as it begins; `p99` has no capital."""
+    return capital(text) if text.startswith("the ") else text
 
 
 def _pace_sentences(cases: Sequence[Beside]) -> Iterator[str]:
@@ -120,8 +173,8 @@ def _pace_sentences(cases: Sequence[Beside]) -> Iterator[str]:
         yield f"The neighbour keeps about {_round(low)} of its work under each setting."
     else:
         yield short(
-            f"The neighbour keeps {_round(high)} of its work with {name_of(most)}, "
-            f"and {_round(low)} with {name_of(least)}.",
+            f"The neighbour keeps {_round(high)} of its work with {_called(most, cases)}, "
+            f"and {_round(low)} with {_called(least, cases)}.",
             f"The neighbour keeps {_round(low)} to {_round(high)} of its work.",
         )
 
@@ -178,15 +231,14 @@ def _round(count: Number) -> str:
 
 
 def _table(cases: Sequence[Beside]) -> Table:
-    tail = show.quantile(cases[0].q)
+    tail = _tail_name(cases)
     rows = []
     for one in cases:
         last = next((row for row in reversed(one.rows) if row.ratio), None)
         at = f"{show.load(last.load)}: " if last else ""
-        many = one.service + ", " if len({each.service for each in cases}) > 1 else ""
         rows.append(
             (
-                f"{many}{name_of(one)}",
+                _called(one, cases),
                 broken(one),
                 f"{at}{_times(last)}",
                 _share(one.kept) if one.kept else "–",
@@ -209,7 +261,7 @@ def _times(row: Row | None) -> str:
 
 def _plot(cases: Sequence[Beside], width: int) -> Iterator[str]:
     """Tails beside the neighbour by the letter of their setting, dots alone."""
-    yield f"{show.quantile(cases[0].q)} beside the neighbour, by letter; . alone"
+    yield f"{_tail_name(cases)} beside the neighbour, by letter; . alone"
     alone = [
         plot.Mark(x=row.load, y=row.alone_ns, sign=".")
         for one in cases

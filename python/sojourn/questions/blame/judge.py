@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,7 +19,8 @@ from sojourn.questions.blame import asks, files, randomisation
 from sojourn.questions.blame.asks import Blame as Asked
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.files import Blamed, Window
-from sojourn.questions.blame.plan import LOOK, NAME, PHASE, State, states, suspects
+from sojourn.questions.blame.plan import LOOK, NAME, PHASE, SPARE, State, states, suspects
+from sojourn.questions.blame.plan import blocks as planned_blocks
 from sojourn.questions.blame.suspects import (
     GUILTY,
     UNDECIDED,
@@ -34,6 +34,7 @@ from sojourn.spec import ServiceSpec
 
 TRACED_MAX = 5  # lines of the tracer
 MORE = 4  # times as many blocks halve an interval
+BLOCKS_MAX = 1000  # of one start, as a study may ask for them
 
 
 class BlameAnswer(Answer):
@@ -77,7 +78,8 @@ class BlameAnswer(Answer):
             look_why=next(filter(None, map(_look_why, looks)), ""),
             strangers=_strangers(looks),
         )
-        section = replace(section, settle=_settle(section, data, spec, asked))
+        if progress.next is None or data.is_complete:  # else the study's own command goes on
+            section = replace(section, settle=_settle(section, data, spec, asked))
         return _with_sentences(section, spec.label, reasons)
 
     def counted(self, findings: Findings) -> Counted | None:
@@ -87,9 +89,15 @@ class BlameAnswer(Answer):
         return count((row.word != UNDECIDED for row in rows), "suspects") if blames else None
 
     def settle(self, findings: Findings) -> Settle | None:
-        """That of the service that takes longest."""
-        each = [one.settle for one in _sections(findings) if one.settle]
-        return max(each, key=lambda one: one.seconds, default=None)
+        """That of the service that takes longest, under each combination of levels."""
+        own = [(s.label, one) for s in findings.services if (one := s.section(Blames))]
+        each = [(label, one.settle) for label, one in own if one.settle]
+        if not each:
+            return None
+        label, longest = max(each, key=lambda pair: pair[1].seconds)
+        alike = sum(other == label for other, _ in own)
+        more_s = max(0.0, longest.seconds - findings.wall_s)
+        return replace(longest, seconds=longest.seconds + (alike - 1) * more_s)
 
 
 def _sections(findings: Findings) -> list[Blames]:
@@ -205,18 +213,24 @@ def _reasons(measured: Sequence[Measured], progress: Progress, bound_ns: float) 
 
 
 def _settle(section: Blames, data: StudyData, spec: ServiceSpec, asked: Asked) -> Settle | None:
-    """The study once more with four times the blocks, which halve the intervals."""
+    """The study once more with four times the blocks, which halve the intervals.
+
+    Of four times as many as were planned: as large a part of them as now is not believed. Starts,
+    the look and all other services take what they took.
+    """
     is_open = any(row.word == UNDECIDED for row in section.rows) or section.misses is None
     if not is_open or not section.rows:
         return None
-    blocks = math.ceil(MORE * section.blocks / data.study.run.repeats)
+    planned = planned_blocks(data.study, asked, len(section.rows))
+    blocks = min(BLOCKS_MAX, MORE * planned)
     command = rerun.with_values(data, {f"services.{spec.label}.blame.blocks": blocks})
-    if not command:
+    if not command or blocks <= planned:
         return None
-    whole_s = blocks * data.study.run.repeats * len(states(len(section.rows)))
+    windows = (blocks - planned) * data.study.run.repeats * len(states(len(section.rows)))
+    now_s = max(data.wall_s, sum(m.outcome.wall_s for m in data.measured))
     return Settle(
         command=command,
-        seconds=whole_s * asked.window_ns / 1e9,
+        seconds=now_s + SPARE * windows * asked.window_ns / 1e9,
         why="halve the intervals",
     )
 

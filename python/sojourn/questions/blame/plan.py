@@ -50,7 +50,13 @@ class Blame(Question):
     name = NAME
     about = "which neighbour makes it miss its target, on which resource, by stopping each"
     phases = (
-        PhaseKind(name=LOOK, about="whom the slowest requests wait for", is_bare=True, keeps=NAME),
+        PhaseKind(
+            name=LOOK,
+            about="whom the slowest requests wait for",
+            is_bare=True,
+            keeps=NAME,
+            grows_with=(),
+        ),
         PhaseKind(
             name=PHASE,
             about="each suspect stopped and not, in turn",
@@ -58,6 +64,7 @@ class Blame(Question):
             is_raw=True,
             is_experiment=True,
             keeps=NAME,
+            grows_with=("run.repeats",),
         ),
     )
     needs_axis = False

@@ -17,7 +17,7 @@ from sojourn.plan import Outcome, Verdict
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
-from sojourn.questions.blame import judge
+from sojourn.questions.blame import asks, judge
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.files import (
     Blamed,
@@ -28,7 +28,7 @@ from sojourn.questions.blame.files import (
     Window,
     WindowTable,
 )
-from sojourn.questions.blame.plan import PHASE, order
+from sojourn.questions.blame.plan import LEAST, PHASE, order
 from sojourn.questions.blame.section import BlameShown
 from sojourn.questions.blame.suspects import CLEARED, CPU, GUILTY, UNDECIDED
 
@@ -151,7 +151,23 @@ def test_what_is_open_is_reported_and_how_to_settle_it() -> None:
     assert section is not None
     assert UNDECIDED in {row.word for row in section.rows}
     assert section.settle is not None
-    assert f"--set services.memcached.blame.blocks={4 * BLOCKS}" in section.settle.command
+    assert f"--set services.memcached.blame.blocks={4 * LEAST['quick']}" in section.settle.command
+
+
+@pytest.mark.parametrize("valid", [1, BLOCKS])
+def test_more_blocks_than_before_are_asked_for_however_few_were_believed(valid: int) -> None:
+    data = study_data(1.0, spoil=30)
+    asked = asks.of(data.study.services[0])
+    assert asked is not None
+    section = analysis.study(data, answers()).services[0].section(Blames)
+    assert section is not None
+    few = replace(section, blocks=valid)
+    settle = judge._settle(few, data, data.study.services[0], asked)
+    assert settle is not None
+    assert int(settle.command.rpartition("=")[2]) == 4 * LEAST["quick"]
+    # 39 blocks more of four windows, beside what the study took with its start and its look.
+    took_s = sum(one.outcome.wall_s for one in data.measured)
+    assert settle.seconds >= took_s + 3 * LEAST["quick"] * 4 * asked.window_ns / 1e9
 
 
 def test_a_run_that_is_not_believed_gives_no_number() -> None:

@@ -22,7 +22,14 @@ class Checks(Question):
 
     name = "check"
     about = "the instrument against a known truth"
-    phases = (PhaseKind(name=Phase.CHECK, about="the instrument against theory", is_read=True),)
+    phases = (
+        PhaseKind(
+            name=Phase.CHECK,
+            about="the instrument against theory",
+            is_read=True,
+            grows_with=("run.check_s",),
+        ),
+    )
     needs_axis = False
     tables = ("check",)
     is_alone = True

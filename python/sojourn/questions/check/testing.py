@@ -6,7 +6,7 @@ import numpy as np
 
 from sojourn.analysis.testing import measured
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan.next import next_point
+from sojourn.plan.next import Planner
 from sojourn.questions import PLANS
 from sojourn.questions.check import asks
 from sojourn.questions.check.asks import Check, OfService
@@ -39,7 +39,8 @@ def run_oracle(
     """
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
-    while point := next_point(study, [m.outcome for m in done], PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next([m.outcome for m in done]):
         check = asks.of(study.service(point.service))
         assert check is not None  # noqa: S101 - the study is a selfcheck
         n = int((point.offered_rps or 0) * point.measure_s)

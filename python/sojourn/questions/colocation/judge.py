@@ -259,8 +259,9 @@ def in_words(rule: Rule, qos: Qos | None) -> str:
     if rule.kept:
         of = "what it was asked for" if is_held(rule.kept) else "its pace alone"
         keeps = f", which keeps {share_in_words(rule.kept)} of {of}"
+    least = "at least " if rule.verdict is Verdict.UNKNOWN else ""
     return (
-        f"Up to {load_share(rule.load)} load {rule.service} keeps {target} {beside}"
+        f"Up to {least}{load_share(rule.load)} load {rule.service} keeps {target} {beside}"
         f"{keeps}{_stopped(rule.stop)}."
     )
 
@@ -273,7 +274,12 @@ def _stopped(stop: SharedCell | None) -> str:
 
 
 def _reach(passed: SharedCell | None, stop: SharedCell | None) -> str:
-    to = f"admitted up to {load_share(passed.load)} load" if passed else "no load is admitted"
+    to = "no load is admitted"
+    is_open = stop is not None and stop.verdict is Verdict.UNKNOWN
+    if passed:
+        to = f"admitted up to {'at least ' if is_open else ''}{load_share(passed.load)} load"
+    elif is_open:
+        to = "whether any load is admitted is unknown"
     return f"{to}{_stopped(stop)}" if passed or stop else "nothing was measured"
 
 

@@ -64,8 +64,14 @@ def _headline(rules: Sequence[Ruled]) -> str:
         is_known = all(rule.verdict is Verdict.VIOLATED for _, rule in rules)
         return "No job may stay at any load" if is_known else "Whether a job may stay is unknown"
     name, rule = best
-    to = f"may stay up to {show.load(rule.load or 0.0)} load"
+    to = f"may stay {_up_to(rule)} load"
     return fitting(capital(f"{name} {to}"), capital(f"{rule.neighbour} {to}"))
+
+
+def _up_to(rule: Rule) -> str:
+    """`up to 30 %`; `up to at least 30 %` where the next load is not settled."""
+    least = "at least " if rule.verdict is Verdict.UNKNOWN else ""
+    return f"up to {least}{show.load(rule.load or 0.0)}"
 
 
 def _sentences(rules: Sequence[Ruled], target: str) -> Iterator[str]:
@@ -74,7 +80,7 @@ def _sentences(rules: Sequence[Ruled], target: str) -> Iterator[str]:
     if best is not None:
         name, rule = best
         keeps = f" and keeps {_keeps(rule.kept)} of its pace there" if rule.kept else ""
-        stays = f"{capital(an(name))} may stay up to {show.load(rule.load or 0.0)} load"
+        stays = f"{capital(an(name))} may stay {_up_to(rule)} load"
         yield short(f"{stays}{keeps}.", f"{stays}.")
     refused = [pair for pair in rules if pair[1].verdict is Verdict.VIOLATED]
     lower = [

@@ -86,6 +86,10 @@ def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
     }
 
 
+def _or_more(rule: Rule) -> str:
+    return " or more" if rule.verdict is Verdict.UNKNOWN else ""
+
+
 def _paper(tail_ns: float | None, value: float | None) -> str:
     if tail_ns is None:
         return "–"
@@ -104,7 +108,7 @@ def figures(findings: Findings) -> list[Figure]:
         {
             "series": name,
             "fraction": rule.load,
-            "said": f"{name}: admitted up to {show.load(rule.load)}",
+            "said": f"{name}: admitted up to {show.load(rule.load)}{_or_more(rule)}",
         }
         for name, rule in rules
         if rule.load is not None

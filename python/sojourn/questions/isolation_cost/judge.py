@@ -26,6 +26,7 @@ from sojourn.stats.interval import Interval
 
 OTHERS_MAX = 0.05  # of all CPUs' time: an idle host has no more of others
 NAMED_MAX = 3
+NOTHING = "No mechanism could be applied."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,24 +175,28 @@ def _with_answer(
     why, is_all = left_out
     reasons = (*_reasons(section, progress), *([why] if is_all else []))
     verdict = (Verdict.UNKNOWN if reasons else Verdict.HOLDS) if is_alone else None
-    parts = [sentence(row) for row in section.rows if row.name in SENTENCE_ROWS and row.costs]
+    believed = [row for row in section.rows if not row.doubts]
+    parts = [sentence(row) for row in believed if row.name in SENTENCE_ROWS and row.costs]
+    doubted = [row.name for row in section.rows if row.doubts]
     lacking = [row.name for row in section.rows if row.missing]
     text = " ".join(filter(None, parts))
     if lacking:
         text += f" Not on this machine: {', '.join(lacking)}."
-    longer = [row for row in section.rows if row.felt and row.felt.is_longer]
+    if doubted:
+        text += f" Doubted: {', '.join(doubted)}."
+    longer = [row for row in believed if row.felt and row.felt.is_longer]
     if longer:
         named = ", ".join(map(_longer, longer))
         text += f" One change lengthens p99 of the service under load: {named}."
-    elif any(row.felt and row.felt.ratio for row in section.rows):
+    elif any(row.felt and row.felt.ratio for row in believed):
         text += " That one change lengthens p99 of the service under load was not shown of any."
     text += f" {why[:1].upper()}{why[1:]}." if why else ""
     return IsolationCosts(
-        headline=" ".join(parts[:NAMED_MAX]) or "No mechanism could be applied.",
-        answer=text.strip() or "No mechanism could be applied.",
+        headline=" ".join(parts[:NAMED_MAX]) or (text.strip() if doubted else NOTHING),
+        answer=text.strip() or NOTHING,
         verdict=verdict,
         reasons=reasons,
-        paper=tuple(_paper(section.rows)),
+        paper=tuple(_paper(believed)),
         rows=section.rows,
         share=section.share,
         others_share=section.others_share,

@@ -17,6 +17,8 @@ from sojourn.stats.interval import Interval
 
 EMPTY = "empty"  # the measurement of nothing
 LONGER_MAX = 2
+NAMED = 2  # mechanisms that are in doubt
+DOUBTED = " (?)"
 BESIDE, PAPER = "▲", "◆"
 
 
@@ -34,6 +36,14 @@ class IsolationCost(Opens):
         """The cheapest and the dearest, then the paper, then what p99 of the service does."""
         (label, section), *_ = _of(findings)
         result = ranked(section)
+        if not result:
+            of = sum(bool(_cost(row)) for row in section.rows if row.name != EMPTY)
+            return Opening(
+                headline=f"Of {of} mechanisms every cost is doubted",
+                sentences=tuple(_doubted(section)),
+                figures=(f"{NAME.replace('_', '-')}-{label}",),
+                text=tuple(lines(section, width)),
+            )
         return Opening(
             headline=headline(result),
             sentences=tuple(sentences(section, result)),
@@ -47,23 +57,51 @@ def _of(findings: Findings) -> list[tuple[str, IsolationCosts]]:
     return [
         (service.service, section)
         for service in findings.services
-        if (section := service.section(IsolationCosts)) and ranked(section)
+        if (section := service.section(IsolationCosts)) and _in_order(section)
     ]
 
 
 def ranked(section: IsolationCosts) -> list[tuple[str, Cost]]:
-    """Mechanisms with what one change costs, the cheapest first; nothing does not count."""
-    results = [
-        (bars.called(row.name), cost)
-        for row in section.rows
-        if row.name != EMPTY and (cost := _cost(row)) and cost.mean.value is not None
-    ]
-    return sorted(results, key=lambda each: each[1].mean.value or 0.0)
+    """Mechanisms with what one change costs, the cheapest first; nothing does not count.
+
+    Nor do those that failed, or that were not in force after a change: these cost what does
+    nothing. A cost on another host than the idle one is named as that.
+    """
+    rows = [row for row in _in_order(section) if not row.doubts]
+    return [(_called(row), cost) for row in rows if (cost := _cost(row))]
+
+
+def _in_order(section: IsolationCosts) -> list[Row]:
+    """All mechanisms with a cost, believed or not, the cheapest first."""
+    rows = [row for row in section.rows if row.name != EMPTY and _mean(row) is not None]
+    return sorted(rows, key=lambda row: _mean(row) or 0.0)
+
+
+def _mean(row: Row) -> float | None:
+    cost = _cost(row)
+    return cost.mean.value if cost else None
+
+
+def _host(row: Row) -> str:
+    """The idle host, or the first of the others on which it was applied; "" of none."""
+    return next((host for host in HOSTS if host in row.costs), "")
 
 
 def _cost(row: Row) -> Cost | None:
-    """On the idle host, or on the first of the others."""
-    return next((row.costs[host] for host in HOSTS if host in row.costs), None)
+    return row.costs.get(_host(row))
+
+
+def _called(row: Row) -> str:
+    """A mechanism, and the host where that is not the idle one: `cpu quota, loaded host`."""
+    name, host = bars.called(row.name), _host(row)
+    return name if host in {IDLE, ""} else f"{name}, {host} host"
+
+
+def _doubted(section: IsolationCosts) -> Iterator[str]:
+    """Which costs are not believed; nothing where all are."""
+    names = [bars.called(row.name) for row in _in_order(section) if row.doubts]
+    if names:
+        yield sentence(f"doubted: {show.listed(names, NAMED)}")
 
 
 def _time(cost: Cost) -> str:
@@ -84,7 +122,7 @@ def headline(results: Sequence[tuple[str, Cost]]) -> str:
 
 
 def sentences(section: IsolationCosts, results: Sequence[tuple[str, Cost]]) -> Iterator[str]:
-    """The ends of the order, the paper, and the tail of the service."""
+    """The ends of the order, the paper, and the tail of the service or what is in doubt."""
     (cheap, low), (dear, high) = results[0], results[-1]
     if len(results) > 1:
         yield sentence(
@@ -96,6 +134,8 @@ def sentences(section: IsolationCosts, results: Sequence[tuple[str, Cost]]) -> I
         yield text
     if text := _tail(section):
         yield text
+    else:
+        yield from _doubted(section)
 
 
 def _against_paper(section: IsolationCosts) -> str:
@@ -104,7 +144,8 @@ def _against_paper(section: IsolationCosts) -> str:
         bars.called(row.name): min(others) / cost.mean.value
         for row in section.rows
         if (others := [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)])
-        and (cost := _cost(row))
+        and not row.doubts
+        and (cost := row.costs.get(IDLE))  # the paper's host was idle, too
         and cost.mean.value
     }
     if not ratios:
@@ -124,7 +165,7 @@ def _times(ratio: float) -> str:
 
 def _tail(section: IsolationCosts) -> str:
     """What one change does to p99 of the service under load."""
-    selected = [row for row in section.rows if row.felt and row.felt.ratio]
+    selected = [row for row in section.rows if row.felt and row.felt.ratio and not row.doubts]
     longer = [row for row in selected if row.felt and row.felt.is_longer]
     if longer:
         longer.sort(key=lambda row: -(row.felt.ratio or 0.0 if row.felt else 0.0))
@@ -154,11 +195,15 @@ def _longer(ratio: float, ends: Interval | None) -> str:
 
 def lines(section: IsolationCosts, width: int) -> Iterator[str]:
     """A row for each mechanism, the cheapest first."""
-    cost_of = {bars.called(row.name): row for row in section.rows}
-    names = [name for name, _ in ranked(section)]
     marks = [f"● {IDLE} host", f"{BESIDE} beside the loaded service", f"{PAPER} the paper's tools"]
     yield f"mean time of one change: {', '.join(marks)}"[:width]
-    yield from dot_rows.lines([_row(name, cost_of[name]) for name in names], width, one=None)
+    rows = [_row(_marked(row), row) for row in _in_order(section)]
+    yield from dot_rows.lines(rows, width, one=None)
+
+
+def _marked(row: Row) -> str:
+    """A mechanism as its line has it, with a sign where its cost is not believed."""
+    return f"{_called(row)}{DOUBTED if row.doubts else ''}"
 
 
 def _row(name: str, row: Row) -> dot_rows.Row:

@@ -59,6 +59,7 @@ class IsolationCost(Question):
             is_turned=True,
             is_raw=True,
             keeps=NAME,
+            grows_with=("run.applications", "run.repeats"),  # restarts go with these
         ),
     )
 

@@ -186,7 +186,8 @@ class IsolationCostShown(Shown):
         section = service.section(IsolationCosts)
         rows = {row.name: row for row in section.rows} if section else {}
         for name in SENTENCE_ROWS:
-            cost = rows[name].costs.get(IDLE) if name in rows else None
+            is_believed = name in rows and not rows[name].doubts
+            cost = rows[name].costs.get(IDLE) if is_believed else None
             if cost and cost.mean.value is not None:
                 number = show.time(cost.mean.value)
                 return Number(number=number, said=f"one change of {name}, idle host", short=number)

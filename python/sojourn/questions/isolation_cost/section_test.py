@@ -12,6 +12,7 @@ from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
 from sojourn.analysis.testing import measured
 from sojourn.plan import Verdict
+from sojourn.plan.next import Progress
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
@@ -109,6 +110,21 @@ def test_changes_in_a_run_under_load_that_is_in_doubt_do_not_count() -> None:
     (effect,) = [row.felt for row in section.rows if row.felt]
     assert effect.refused == "0 changes had requests around them, 8 are needed"
     assert {"idle", "loaded"} < set(section.rows[0].costs), "what it costs is known all the same"
+
+
+def test_a_mechanism_that_was_not_in_force_is_in_no_sentence_but_that_of_doubts() -> None:
+    doubted = replace(testing_opening._cost_row("cpu_quota", 38e3), doubts=("not in force",))
+    rows = (doubted, testing_opening._cost_row("memory_limit", 2e6))
+    section = IsolationCosts(rows=rows, others_share=0.01)
+    result = judge._with_answer(section, Progress(), ("", False), is_alone=True)
+    assert result.headline.startswith("A change of memory_limit takes ")
+    assert "cpu_quota takes" not in result.answer
+    assert "Doubted: cpu_quota." in result.answer
+    assert "One change lengthens p99" not in result.answer
+    alone = judge._with_answer(
+        replace(section, rows=(doubted,)), Progress(), ("", False), is_alone=True
+    )
+    assert alone.headline == "Doubted: cpu_quota."
 
 
 def test_where_lost_requests_leave_no_ratio_the_bound_is_shown() -> None:

@@ -33,14 +33,21 @@ class MaxLoad(Question):
     about = "the highest load within the QoS target, with its interval"
     phases = (
         PhaseKind(
-            name=Phase.SEARCH, about="the highest load within QoS", is_about=True, is_decided=True
+            name=Phase.SEARCH,
+            about="the highest load within QoS",
+            is_about=True,
+            is_decided=True,
+            grows_with=("run.search.budget_s",),
         ),
-        PhaseKind(name=Phase.CONFIRM, about="its lower end once more", is_decided=True),
+        PhaseKind(
+            name=Phase.CONFIRM, about="its lower end once more", is_decided=True, grows_with=()
+        ),
         PhaseKind(
             name=Phase.SCHEDULED,
             about="the same without the shield",
             is_bare=True,
             is_decided=True,
+            grows_with=(),
         ),
     )
     tables = ("qos",)

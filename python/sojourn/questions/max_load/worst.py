@@ -60,6 +60,7 @@ def judge(
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     border = _border(search.posterior, search.trials, axis) if search.posterior else None
     verdict, reasons = _verdict(search, border, outcomes)
+    is_ended = search.next is None or data.is_complete  # else the study's own command goes on
     return MaxLoad(
         verdict=verdict,
         reasons=reasons,
@@ -68,7 +69,7 @@ def judge(
         scheduled=_scheduled(measured, search, axis, target, qos.q),
         shield=next((o.shield for o in reversed(probes)), ""),
         stall_s=_stall_s(search, border),
-        settle=_settle(data, border, outcomes),
+        settle=_settle(data, border, outcomes) if is_ended else None,
         probes=tuple((o.offered_rps, _saw(o, qos.q)) for o in probes),
         wall_s=sum(o.wall_s for o in probes),
     )
@@ -212,7 +213,7 @@ def _settle(data: StudyData, border: Border | None, outcomes: Sequence[Outcome])
     times = 2.0 if is_open else max(2.0, (math.log(hi / lo) / math.log(NARROW)) ** 2)
     stretch = data.study.service(outcomes[0].point.service).stretch if outcomes else 1
     typed_s = _rounded(times * data.study.run.search.budget_s / stretch)
-    spent_s = sum(o.wall_s for o in outcomes)
+    spent_s = max(data.wall_s, sum(o.wall_s for o in outcomes))  # the command is of all services
     more_s = typed_s * stretch - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
     command = rerun.with_values(data, {"run.search.budget_s": typed_s})
     if not command:

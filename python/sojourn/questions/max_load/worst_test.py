@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -40,6 +41,12 @@ def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
 
 def quick(*sets: str) -> Study:
     return study(*sets, profile="quick")
+
+
+@cache
+def whole_of(measure: Callable[[Point], Outcome]) -> tuple[Study, list[Outcome]]:
+    """A quick study and its outcomes, which the cases below share and do not change."""
+    return (of := quick()), play(of, measure, PLANS)
 
 
 @pytest.fixture(name="stalls", scope="module")
@@ -103,16 +110,14 @@ def prompt(point: Point) -> Outcome:
 
 
 def test_where_every_load_misses_the_target_is_violated() -> None:
-    of = quick()
-    max_load = judged(of, play(of, late, PLANS))
+    max_load = judged(*whole_of(late))
     assert max_load.verdict is Verdict.VIOLATED
     assert max_load.border
     assert max_load.border.interval_rps.hi == 0
 
 
 def test_where_nothing_misses_the_answer_is_at_least() -> None:
-    of = quick()
-    max_load = judged(of, play(of, prompt, PLANS))
+    max_load = judged(*whole_of(prompt))
     assert max_load.verdict is Verdict.UNKNOWN
     assert "nothing up to" in max_load.reasons[0]
     assert max_load.border
@@ -260,7 +265,7 @@ def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
     ],
 )
 def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
-    run = play(quick(), imagine, PLANS)[-1]
+    run = whole_of(imagine)[1][-1]
     # A hundredth of 10,000 may miss; 1 − 0.99 is a little more than it in floating point.
     seen = replace(run, requests=10_000, over_bound=over, verdict=Verdict(verdict))
     assert worst._saw(seen, 0.99) == word
@@ -270,8 +275,7 @@ def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
 def test_the_undisturbed_answer_is_reported_where_it_differs_by_a_twentieth(
     monkeypatch: pytest.MonkeyPatch, factor: float, *, is_reported: bool
 ) -> None:
-    of = quick()
-    outcomes = play(of, imagine, PLANS)
+    of, outcomes = whole_of(imagine)
     state = progress(of, of.services[0], outcomes, PLANS)
     assert state.axis
     assert state.target
@@ -295,11 +299,10 @@ def test_the_undisturbed_answer_is_reported_where_it_differs_by_a_twentieth(
 
 
 def test_an_unfinished_search_decides_nothing() -> None:
-    of = quick()
-    whole = play(of, imagine, PLANS)
+    of, whole = whole_of(imagine)
     assert judged(of, whole).verdict is Verdict.HOLDS
     max_load = judged(of, whole[:-1])
-    assert max_load.verdict is Verdict.UNKNOWN
+    assert (max_load.verdict, max_load.settle) == (Verdict.UNKNOWN, None)  # its command goes on
     assert max_load.reasons == ("the search was not finished: run the study again, it resumes",)
     assert max_load.wall_s == pytest.approx(
         sum(o.wall_s for o in whole[:-1] if o.point.phase in (Phase.SEARCH, Phase.CONFIRM))
@@ -307,14 +310,13 @@ def test_an_unfinished_search_decides_nothing() -> None:
 
 
 def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
-    of = quick()
-    high = judged(of, play(of, prompt, PLANS)).border
+    high = judged(*whole_of(prompt)).border
     assert high
     assert high.estimate_rps == high.interval_rps.lo
-    low = judged(of, play(of, late, PLANS)).border
+    low = judged(*whole_of(late)).border
     assert low
     assert low.estimate_rps == low.curve[0][0]
-    assert low.starts == len([o for o in play(of, late, PLANS) if o.over_bound is not None])
+    assert low.starts == len([o for o in whole_of(late)[1] if o.over_bound is not None])
 
 
 def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
@@ -350,8 +352,8 @@ class FixedPosterior:
 def test_the_estimate_is_the_middle_or_the_end_that_is_known(
     lo: float, hi: float, estimate: float
 ) -> None:
-    of = quick()
-    axis = progress(of, of.services[0], play(of, imagine, PLANS), PLANS).axis
+    of, outcomes = whole_of(imagine)
+    axis = progress(of, of.services[0], outcomes, PLANS).axis
     assert axis
     result = worst._border(FixedPosterior(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
     assert result.estimate_rps == estimate
@@ -361,8 +363,7 @@ def test_the_estimate_is_the_middle_or_the_end_that_is_known(
 
 
 def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None:
-    of = quick()
-    outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000), PLANS)
+    of, outcomes = whole_of(imagine)
     state = progress(of, of.services[0], outcomes, PLANS)
     search = search_of(state)
     assert search
@@ -405,8 +406,7 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
 
 
 def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
-    of = quick()
-    whole = play(of, imagine, PLANS)
+    of, whole = whole_of(imagine)
     probes = [o for o in whole if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     max_load = judged(of, whole)
     assert [rps for rps, _ in max_load.probes] == [o.offered_rps for o in probes]
@@ -428,8 +428,8 @@ def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> N
 
 
 def test_the_time_near_the_border_is_that_within_15_percent() -> None:
-    of = quick()
-    search = search_of(progress(of, of.services[0], play(of, imagine, PLANS), PLANS))
+    of, outcomes = whole_of(imagine)
+    search = search_of(progress(of, of.services[0], outcomes, PLANS))
     assert search
     trial = search.trials[0]
     trials = [

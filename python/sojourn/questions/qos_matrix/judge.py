@@ -55,7 +55,8 @@ class MatrixAnswer(Answer):
         if not results:
             return None
         text = " ".join(map(in_words, results))
-        is_reported = all(not m.counts.get(OPEN) for m in results)
+        pairs = list(data.study.combinations(*asks.of(data.study).loads))
+        is_reported = len(results) == len(pairs) and all(not m.counts.get(OPEN) for m in results)
         reasons = tuple(dict.fromkeys(why for m in results for why in m.reasons))
         verdict = Verdict.HOLDS if is_reported else Verdict.UNKNOWN
         return QosMatrix(
@@ -232,7 +233,8 @@ def in_words(matrix: Matrix) -> str:
     )
     if best:
         most = f"{first} at {load_share(best.row)} with {second} at {load_share(best.column)}"
-        text += f" The most that fits is {most}."
+        surely = "" if matrix.is_bounded else "surely "
+        text += f" The most that {surely}fits is {most}."
     return f"{text} It took {matrix.measurements} measurements; a full grid takes {matrix.grid}."
 
 

@@ -10,6 +10,7 @@ from sojourn.findings.section import Section
 from sojourn.plan.setting import Level
 
 BOTH, NONE, OPEN = "both", "neither", "open"
+SAME = 1e-9  # sums of loads that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,13 @@ class Matrix:
     def counts(self) -> Mapping[str, int]:
         """How many cells are what."""
         return Counter(cell.meets for cell in self.cells)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the pair with the highest sum that fits is surely that: none above it is open."""
+        sums = [cell.row + cell.column for cell in self.cells if cell.meets == BOTH]
+        above = (cell.row + cell.column for cell in self.cells if cell.meets == OPEN)
+        return not any(one > max(sums, default=0.0) + SAME for one in above)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from sojourn.questions.qos_matrix.matrix import BOTH, NONE, OPEN, Matrix, Matrix
 from sojourn.questions.qos_matrix.section import DRAWN, drawn, keeps, name_of
 from sojourn.report import show
 from sojourn.report.draw.table import Table
-from sojourn.report.openings.opening import Opening, Opens, fitting
+from sojourn.report.openings.opening import Opening, Opens, fitting, short
 
 LEGEND = "✓ both keep their targets, A only {}, B only {}, ✗ neither, ? open"
 CAPTION = "Up to which load each pair works"
@@ -31,15 +31,26 @@ class MatrixOpens(Opens):
         """The best matrix in words, all of them as pictures."""
         section = findings.section(QosMatrix)
         assert section is not None  # noqa: S101  # it applies
-        best = max(section.matrices, key=lambda one: one.counts[BOTH])
+        best = _best(section.matrices)
         return Opening(
             headline=_headline(best),
-            sentences=tuple(_sentences(best, len(section.matrices)))[:3],
+            sentences=tuple(_sentences(best, section.matrices))[:3],
             figures=(DRAWN,),
             text=tuple(_text(section.matrices, width)),
             table=_table(best),
             caption=CAPTION + (f", {name_of(best)}" if best.levels else ""),
         )
+
+
+def _best(matrices: Sequence[Matrix]) -> Matrix:
+    """The one in which most pairs surely fit; of several the one with the most that are open."""
+    return max(matrices, key=lambda one: (one.counts[BOTH], one.counts[OPEN]))
+
+
+def _is_surely_best(best: Matrix, matrices: Sequence[Matrix]) -> bool:
+    """Whether no other one fits more pairs, whatever becomes of its open ones."""
+    others = (one for one in matrices if one is not best)
+    return all(best.counts[BOTH] >= one.counts[BOTH] + one.counts[OPEN] for one in others)
 
 
 def _headline(matrix: Matrix) -> str:
@@ -49,23 +60,47 @@ def _headline(matrix: Matrix) -> str:
     return fitting(f"{text}{still}", text)
 
 
-def _sentences(matrix: Matrix, matrices: int) -> Iterator[str]:
+def _sentences(matrix: Matrix, matrices: Sequence[Matrix]) -> Iterator[str]:
     first, second = matrix.services
-    if matrices > 1:
+    if len(matrices) > 1:
         fits = f"{matrix.counts[BOTH]} of {len(matrix.cells)}"
-        yield f"Of {matrices} settings most pairs of loads fit with {name_of(matrix)}: {fits}."
+        of = f"{len(matrices)} settings"
+        if _is_surely_best(matrix, matrices):
+            yield f"Of {of} most pairs of loads fit with {name_of(matrix)}: {fits}."
+        else:
+            yield short(
+                f"Which of {of} fits most pairs is open; with {name_of(matrix)} surely {fits} fit.",
+                f"Which of {of} fits most pairs is open.",
+            )
     if reach := frontier(matrix):
         (low, most), (high, least) = reach[0], reach[-1]
-        far = f", and up to {show.load(least)} beside {show.load(high)}" if high > low else ""
+        far = f", and {_up_to(matrix, high, least)} beside {show.load(high)}" if high > low else ""
         beside = f"beside {second} at {show.load(low)}"
-        yield f"Both fit with {first} up to {show.load(most)} load {beside}{far}."
+        yield f"Both fit with {first} {_up_to(matrix, low, most)} load {beside}{far}."
         row, column = most_together(matrix)
         together = f"{first} at {show.load(row)} with {second} at {show.load(column)}"
-        yield f"The most load that fits together is {together}."
+        surely = "" if matrix.is_bounded else "surely "
+        yield f"The most load that {surely}fits together is {together}."
     else:
         surely = "surely " if matrix.counts[OPEN] else ""
         yield f"No pair of loads {surely}keeps the targets of both {first} and {second}."
     yield from _missed(matrix)
+
+
+def _above(matrix: Matrix, column: float, most: float | None) -> MatrixCell | None:
+    """The next cell above the highest load of the first that fits beside this of the second."""
+    return min(
+        (c for c in matrix.cells if c.column == column and (most is None or c.row > most)),
+        key=lambda cell: cell.row,
+        default=None,
+    )
+
+
+def _up_to(matrix: Matrix, column: float, most: float) -> str:
+    """`up to 60 %`; `up to at least 60 %` where the next load is open."""
+    above = _above(matrix, column, most)
+    is_open = above is not None and above.meets == OPEN
+    return f"up to {'at least ' if is_open else ''}{show.load(most)}"
 
 
 def _missed(matrix: Matrix) -> Iterator[str]:
@@ -108,20 +143,19 @@ def _table(matrix: Matrix) -> Table:
     rows = []
     for column in sorted({cell.column for cell in matrix.cells}):
         most = reach.get(column)
-        above = min(
-            (c for c in matrix.cells if c.column == column and (most is None or c.row > most)),
-            key=lambda cell: cell.row,
-            default=None,
-        )
-        rows.append(
-            (
-                show.load(column),
-                show.load(most) if most is not None else "at no load",
-                _who(matrix, above) if above else "nobody",
-            )
-        )
+        above = _above(matrix, column, most)
+        who = _who(matrix, above) if above else "nobody"
+        rows.append((show.load(column), _fits(most, above), who))
     columns = (f"{second} at", f"{first} fits up to", "above that misses")
     return Table(columns=columns, rows=tuple(rows))
+
+
+def _fits(most: float | None, above: MatrixCell | None) -> str:
+    """Up to which load of the first both fit, and whether it may be more."""
+    is_open = above is not None and above.meets == OPEN
+    if most is None:
+        return "open" if is_open else "at no load"
+    return f"{show.load(most)}{' or more' if is_open else ''}"
 
 
 def _who(matrix: Matrix, cell: MatrixCell) -> str:

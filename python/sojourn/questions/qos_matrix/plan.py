@@ -102,6 +102,7 @@ class QosMatrix(OfAll):
             is_about=True,
             is_bare=True,
             is_decided=True,  # of two clients on one CPU each makes the other late
+            grows_with=("run.measure_s",),
         ),
     )
 

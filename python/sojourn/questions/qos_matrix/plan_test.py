@@ -91,10 +91,10 @@ class World:
 
 
 @cache
-def usual() -> list[Outcome]:
+def usual(seed: int) -> list[Outcome]:
     """The whole study under `sums`, which takes seconds; not to be changed."""
     with TemporaryDirectory() as folder:
-        return play(read(Path(folder)), World(sums), PLANS)
+        return play(read(Path(folder)), World(sums, seed=seed), PLANS)
 
 
 def matrix_state(study: Study, played: list[Outcome]) -> State:
@@ -119,8 +119,7 @@ def pairs(played: list[Outcome]) -> list[tuple[tuple[str, float], ...]]:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_few_measurements_decide_every_cell(tmp_path: Path, seed: int) -> None:
-    study = read(tmp_path)
-    played = play(study, World(sums, seed=seed), PLANS)
+    study, played = read(tmp_path), usual(seed)
     so_far = matrix_state(study, played)
     for label, truth in zip(so_far.labels, truth_of(study, sums), strict=True):
         chance = so_far.chances[label]
@@ -167,7 +166,7 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
     played = play(study, World(sums, lost=0.3), PLANS)
     points = [o.point for o in played if o.point.phase is PHASE]
     assert len({point.key for point in points}) == len(points)
-    blocks = [one.block for one in matrix_state(study, usual()).measured]
+    blocks = [one.block for one in matrix_state(study, usual(1)).measured]
     by_block = [blocks.count(block) for block in range(max(blocks) + 1)]
     assert max(by_block) <= plan.LIFE
     assert len(by_block) >= len(blocks) / plan.LIFE
@@ -175,7 +174,7 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
 
 def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> None:
     study = read(tmp_path)
-    so_far = matrix_state(study, usual())
+    so_far = matrix_state(study, usual(1))
     audited = plan.audited(study, so_far)
     assert len(audited) == math.ceil(GRID / 10)
     assert all(so_far.runs[pair] for pair in audited)
@@ -187,7 +186,7 @@ def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> No
 
 def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path) -> None:
     study = read(tmp_path)
-    so_far = matrix_state(study, usual())
+    so_far = matrix_state(study, usual(1))
     sure = np.minimum(*(so_far.chances[label] for label in so_far.labels)) > 0.999
     pair = next(p for p in plan.pairs_of(sure) if so_far.runs[p] == 1)
     loads = [asks.of(study).loads[label] for label in so_far.labels]

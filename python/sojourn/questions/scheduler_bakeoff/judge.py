@@ -6,6 +6,7 @@ where it has one, and where the two differ that is reported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -80,7 +81,7 @@ class BakeoffAnswer(Answer):
     name = plan.NAME
     section = Bakeoff
     rank = Rank.WHOLE  # a matrix under each setting is a part of it
-    longer = ("run.measure_s",)
+    longer = ("run.measure_s", "run.repeats")  # of the pairs of loads; of windows of properties
     methods = (properties.METHOD,)
 
     def answer(
@@ -91,7 +92,8 @@ class BakeoffAnswer(Answer):
 
     def whole(self, data: StudyData) -> Bakeoff | None:
         """Every setting of which something was measured."""
-        labels = tuple(matrix_asks.of(data.study).loads)
+        loads = matrix_asks.of(data.study).loads
+        labels, pairs = tuple(loads), math.prod(map(len, loads.values()))
         if not matrix_asks.of(data.study).properties:
             return None
         matrices = {matrix.under: matrix for matrix in qos_matrix.matrices(data)}
@@ -103,6 +105,7 @@ class BakeoffAnswer(Answer):
                     seen.get(levels.text, ()),
                     matrices,
                     qos_matrix.under_words(data.study, levels),
+                    pairs,
                 ),
                 levels=levels.levels,
             )
@@ -118,9 +121,7 @@ class BakeoffAnswer(Answer):
             shares_of(m.others for m in data.measured if m.outcome.point.phase is plan_matrix.PHASE)
         )
         message = " ".join(filter(None, [*_sentences(ranked, against), others_words(shares)]))
-        is_reported = all(
-            one.properties and all(p.verdict != UNDECIDED for p in one.properties) for one in ranked
-        )
+        is_reported = all(one.properties and not _undecided(one) for one in ranked)
         return Bakeoff(
             headline=message,
             answer=message,
@@ -140,6 +141,22 @@ class BakeoffAnswer(Answer):
         done = sum(one.cells - one.open for one in each)
         done += sum(p.verdict != UNDECIDED for one in each for p in one.properties)
         return Counted(done, sum(one.cells + len(ALL) for one in each), "pairs and properties")
+
+    def wants(self, findings: Findings) -> tuple[str, ...]:
+        """Longer runs for pairs that are open, and more windows for properties that are."""
+        section = findings.section(Bakeoff)
+        each = section.candidates if section else ()
+        runs_s, blocks = self.longer
+        keys = []
+        if any(one.open for one in each):
+            keys.append(runs_s)
+        if any(not one.properties or _undecided(one) for one in each):
+            keys.append(blocks)
+        return tuple(keys) or self.longer
+
+
+def _undecided(one: Candidate) -> bool:
+    return any(own.verdict == UNDECIDED for own in one.properties)
 
 
 def _seen(data: StudyData) -> Mapping[str, list[Properties]]:
@@ -172,11 +189,12 @@ def _candidate(
     seen: Sequence[Properties],
     matrices: Mapping[str, Matrix],
     name: str,
+    pairs: int,
 ) -> Candidate:
     kind, matrix = paper_schedulers.kind_of(levels), matrices.get(name)
     own = properties.judged(seen) if seen else ()
     result = paper_schedulers.PAPER.get(kind)
-    cells = matrix.cells if matrix else ()
+    cells = matrix.cells if matrix else ()  # without one all pairs are open
     fitting = [cell.row + cell.column for cell in cells if cell.meets == BOTH]
     return Candidate(
         name=name,
@@ -184,8 +202,8 @@ def _candidate(
         properties=own,
         paper=tuple((result.properties.get(p.name) or "") if result else "" for p in own),
         fits=len(fitting) if matrix else None,
-        cells=len(cells),
-        open=sum(cell.meets == OPEN for cell in cells),
+        cells=len(cells) if matrix else pairs,
+        open=sum(cell.meets == OPEN for cell in cells) if matrix else pairs,
         most=max(fitting, default=None),
         paper_matrix=result.matrix if result else "",
     )

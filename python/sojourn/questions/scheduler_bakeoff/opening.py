@@ -73,16 +73,30 @@ def _measured(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """All that carry as many pairs as the best one."""
+    """All that carry as many pairs as any other one, whatever becomes of what is open there."""
+    known = _measured(candidates)
+    return [one for one in known if all(_is_beaten(two, one) for two in known if two is not one)]
+
+
+def _is_beaten(one: Candidate, by: Candidate) -> bool:
+    """Whether a setting surely carries no more pairs than another one."""
+    return (by.fits or 0) >= (one.fits or 0) + one.open
+
+
+def _able(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """All that may carry most: as many pairs as surely fit under the best, if open ones fit."""
     known = _measured(candidates)
     most = max((one.fits or 0 for one in known), default=0)
-    return [one for one in known if one.fits == most]
+    return [one for one in known if (one.fits or 0) + one.open >= most]
 
 
 def _headline(candidates: Sequence[Candidate]) -> str:
     best = _best(candidates)
-    if not best:
+    if not _measured(candidates):
         return f"{len(candidates)} scheduler settings, none with a matrix"
+    if not best:
+        able, of = len(_able(candidates)), len(_measured(candidates))
+        return f"Which setting carries most is open: {able} of {of} may"
     fits = f"{best[0].fits} of {best[0].cells} pairs of loads"
     if len(best) == 1:
         name = called(best[0])
@@ -96,16 +110,31 @@ def _sentences(bakeoff: Bakeoff) -> Iterator[str]:
     if best:
         names = show.listed([called(one) for one in best], 2)
         usual = next((one for one in rest if called(one) == labels.KERNEL), None)
-        least = f"; the kernel default fits {usual.fits}, up to {_most(usual)}" if usual else ""
+        least = f"; the kernel default fits {_surely(usual)}, up to {_most(usual)}" if usual else ""
         to = max(best, key=lambda one: one.most or 0)
         fits = f"With {names} up to {_most(to)} load of both together fits"
         yield short(f"{fits}{least}.", f"{fits}.", f"Up to {_most(to)} load of both together fits.")
+    elif rest:
+        able = _able(rest)
+        surely = min(one.fits or 0 for one in able)
+        perhaps = max((one.fits or 0) + one.open for one in able)
+        fits = f"{surely} to {perhaps} of {able[0].cells}"
+        names = show.listed([called(one) for one in able], NAMED)
+        yield short(
+            f"Most may fit with {names}: {fits} pairs of loads.",
+            f"Most may fit under {len(able)} settings: {fits} pairs of loads.",
+        )
     yield from _lacks(bakeoff.candidates)
     yield from _paper(bakeoff)
 
 
+def _surely(one: Candidate) -> str:
+    return f"{'at least ' if one.open else ''}{one.fits}"
+
+
 def _most(one: Candidate) -> str:
-    return show.load(one.most or 0.0)
+    """The most load of both together; a bound where pairs are open, which may have more."""
+    return f"{'at least ' if one.open else ''}{show.load(one.most or 0.0)}"
 
 
 def _lacks(candidates: Sequence[Candidate]) -> Iterator[str]:
@@ -141,7 +170,7 @@ def _table(candidates: Sequence[Candidate]) -> Table:
         (
             called(one),
             _fits(one),
-            show.load(one.most) if one.most is not None else "–",
+            _most_together(one),
             *(_property(one, name) for name in COLUMNS),
         )
         for one in candidates
@@ -149,6 +178,12 @@ def _table(candidates: Sequence[Candidate]) -> Table:
     return Table(
         columns=("setting", "pairs that fit", "most together", *COLUMNS.values()), rows=rows
     )
+
+
+def _most_together(one: Candidate) -> str:
+    if one.most is None:
+        return "–"
+    return f"{show.load(one.most)}{' or more' if one.open else ''}"
 
 
 def _fits(one: Candidate) -> str:

@@ -40,6 +40,7 @@ class SchedulerBakeoff(OfAll):
             is_bare=True,
             is_experiment=True,
             keeps=NAME,
+            grows_with=("run.repeats",),  # its windows and its load have lengths of their own
         ),
     )
 

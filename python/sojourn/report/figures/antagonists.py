@@ -105,7 +105,8 @@ def _figure(findings: Findings, factor: FactorFinding) -> Figure:
         caption=(
             "A number with × is surely another than alone, beyond what equal runs differ by. With"
             " ≤ no difference was shown; it is at most that. In brackets: one block, so no"
-            " interval. ∞: the queue grows as long as the load lasts. A dash: nothing is known."
+            " interval. ∞: the queue grows as long as the load lasts, or requests were lost. A"
+            " dash: nothing is known."
         ),
         alt="; ".join(f"{r['antagonist']} {r['intensity']}: {r['shown']}" for r in records[:20]),
         table=from_records(COLUMNS, records),

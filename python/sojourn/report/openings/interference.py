@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.effects import Effect, FactorFinding
+from sojourn.findings.effects import MORE_THAN_SERVED, Effect, FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
 from sojourn.report.draw.antagonists import WORSE
@@ -58,12 +58,9 @@ def _headline(factor: FactorFinding, whats: Sequence[str]) -> str:
         if worse := ranked(_of(factor, what)):
             count = f"{len(worse)} of {len(_of(factor, what))} neighbours cost {factor.service}"
             if worse[0].endless:
-                endless = sum(bool(one.endless) for one in worse)
-                load = what.partition(" at ")[2]
-                return fitting(
-                    f"{endless} of {len(_of(factor, what))} neighbours leave no room for {load}",
-                    count,
-                )
+                endless = [one for one in worse if one.endless]
+                who = f"{len(endless)} of {len(_of(factor, what))} neighbours"
+                return fitting(_no_room(who, what, endless), count)
             return fitting(
                 f"Worst neighbour: {_who(worse[0])}, {what} {times(worse[0])}",
                 f"Worst neighbour: {_who(worse[0])}, {times(worse[0])}",
@@ -98,11 +95,31 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
         yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}."
 
 
+def _no_room(who: str, what: str, effects: Sequence[Effect]) -> str:
+    """What so many neighbours do to a number that is endless beside them."""
+    if not effects[0].is_time:
+        return f"{who} leave no load within QoS"
+    load = what.partition(" at ")[2]
+    if any(one.reason != MORE_THAN_SERVED for one in effects):
+        return f"{who} cost requests at {load}"
+    return f"{who} leave no room for {load}"
+
+
 def _endless(what: str, effects: Sequence[Effect]) -> str:
-    """Where more load is asked for than is served beside these: the queue grows while it lasts."""
+    """Where a number has no end beside these: the queue grows, requests are lost, no load fits."""
     who = [an(_who(one)) for one in effects]
     number, _, load = what.partition(" at ")
     beside = " and ".join(filter(None, [", ".join(who[:-1]), who[-1]]))
+    if not effects[0].is_time:
+        return short(
+            f"No load fits within QoS beside {beside}.",
+            f"No load fits within QoS beside {len(who)} neighbours.",
+        )
+    if any(one.reason != MORE_THAN_SERVED for one in effects):
+        return short(
+            f"At {load} {number} is infinite beside {beside}.",
+            f"At {load} {number} is infinite beside {len(who)} neighbours: requests were lost.",
+        )
     return short(
         f"At {load} {number} grows without end beside {beside}.",
         f"At {load} {number} grows without end beside {len(who)} neighbours: it is more than is "
@@ -132,7 +149,7 @@ def _text(factor: FactorFinding, whats: Sequence[str], width: int) -> Iterator[s
     ]
     yield "times that alone; ≤: no difference shown, at most that"
     if any(effect.endless for effect in factor.effects):
-        yield "∞: it grows as long as the load lasts"
+        yield "∞: it grows as long as the load lasts, or requests were lost; 0×: no load fits"
     yield from listed(head, rows, width)
 
 

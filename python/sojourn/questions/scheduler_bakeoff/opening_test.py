@@ -1,0 +1,62 @@
+"""Which setting carries most is open where open pairs can change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from sojourn.questions.scheduler_bakeoff import judge, opening
+from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
+from sojourn.questions.testing_state import made
+
+
+def candidates(*numbers: tuple[int, int]) -> Sequence[Candidate]:
+    """A setting for each (pairs that fit, pairs that are open) of nine."""
+    return [
+        made(
+            Candidate,
+            name=f"s{nth}",
+            properties=(),
+            paper=(),
+            fits=fits,
+            cells=9,
+            open=still,
+            most=0.5,
+            levels=(),
+        )
+        for nth, (fits, still) in enumerate(numbers)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "headline"),
+    [
+        (((6, 0), (3, 3)), "S0 carries most: 6 of 9 pairs of loads"),
+        (((6, 2), (3, 3)), "S0 carries most: 6 of 9 pairs of loads"),
+        (((6, 0), (6, 0), (3, 0)), "2 of 3 settings carry most: 6 of 9 pairs of loads"),
+        (((6, 0), (3, 4)), "Which setting carries most is open: 2 of 2 may"),
+        (((6, 1), (6, 1), (1, 1)), "Which setting carries most is open: 2 of 3 may"),
+    ],
+)
+def test_a_setting_with_open_pairs_may_carry_more(
+    numbers: tuple[tuple[int, int], ...], headline: str
+) -> None:
+    assert opening._headline(candidates(*numbers)) == headline
+
+
+def test_the_sentence_says_what_may_fit_where_the_order_is_open() -> None:
+    each = tuple(candidates((6, 0), (3, 4)))
+    first, *_ = opening._sentences(made(Bakeoff, candidates=each, disagreements=()))
+    assert first == "Most may fit with s0 and s1: 3 to 7 of 9 pairs of loads."
+
+
+def test_the_most_together_is_a_bound_where_pairs_are_open() -> None:
+    sure, open_ = candidates((6, 0), (6, 1))
+    assert (opening._most(sure), opening._most(open_)) == ("50 %", "at least 50 %")
+    assert opening._most_together(open_) == "50 % or more"
+
+
+def test_a_setting_without_a_matrix_has_all_its_pairs_open() -> None:
+    one = judge._candidate({}, (), {}, "s", 9)
+    assert (one.fits, one.cells, one.open) == (None, 9, 9)
