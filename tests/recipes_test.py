@@ -193,7 +193,7 @@ def test_the_batch_file_wants_a_node_for_each_client(tmp_path: Path) -> None:
 
 
 def test_ray_knows_the_words_that_the_recipes_use() -> None:
-    pytest.importorskip("ray", reason="needs ray: pip install 'sojourn[ray]'")
+    pytest.importorskip("ray", reason="needs the extra ray")
     from ray.scripts.scripts import start  # noqa: PLC0415
 
     known = {name for option in start.params for name in option.opts}

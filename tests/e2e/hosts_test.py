@@ -31,7 +31,7 @@ from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
 from sojourn.spec.hosts import HostsSpec
 
-pytest.importorskip("ray", reason="needs ray: pip install 'sojourn[ray]'")
+pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 AHEAD_S = 36_000

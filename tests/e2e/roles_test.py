@@ -22,7 +22,7 @@ from sojourn.hosts import cluster_testing
 from sojourn.hosts.cluster_testing import TWO_CLIENTS, Cluster, generators
 from sojourn.plan import Verdict
 
-pytest.importorskip("ray", reason="needs ray: pip install 'sojourn[ray]'")
+pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 LENGTH_S_MAX = 900.0  # a guard against a hang
