@@ -21,8 +21,9 @@ from sojourn.places import proc
 #: Files of the folder that are no kind: what kinds are made of, and helpers.
 # fmt: off
 NO_KIND = {
-    "__init__", "attr", "disks", "grouped", "groups", "handed", "homes", "htb", "knob", "known", "limit",
-    "machine", "ordered", "policy_level", "priority", "probe", "resctrl", "scheduler", "settings", "testing",
+    "__init__", "attr", "disks", "grouped", "groups", "handed", "homes", "htb", "knob", "known",
+    "limit", "machine", "ordered", "policy_level", "priority", "probe", "resctrl", "scheduler",
+    "settings", "testing",
 }
 # fmt: on
 SERVER = """
