@@ -22,9 +22,10 @@ pub fn folder(proc_root: &Path, pid: u32) -> PathBuf {
     threads.map(|thread| thread.path()).find(|thread| runs(thread)).unwrap_or(own)
 }
 
-/// Whether the thread of this folder has not ended. Its name, in brackets, may hold spaces and brackets.
+/// Whether the thread of this folder has not ended. Its name, in brackets, may hold any bytes.
 fn runs(folder: &Path) -> bool {
-    let stat = fs::read_to_string(folder.join("stat")).unwrap_or_default();
+    let stat = fs::read(folder.join("stat")).unwrap_or_default();
+    let stat = String::from_utf8_lossy(&stat);
     stat.rsplit_once(')')
         .is_some_and(|(_, rest)| !matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
 }
@@ -40,17 +41,21 @@ mod tests {
     fn a_process_lives_as_long_as_any_of_its_threads_runs() {
         let root = std::env::temp_dir().join(format!("sojourn-process-{}", std::process::id()));
         for (of, state) in [
-            ("10", 'S'),
-            ("10/task/10", 'S'),
-            ("20", 'Z'), // its first thread has ended
-            ("20/task/20", 'Z'),
-            ("20/task/21", 'R'),
-            ("30", 'Z'), // all have
-            ("30/task/30", 'Z'),
-            ("40", 'X'),
+            ("10", b'S'),
+            ("10/task/10", b'S'),
+            ("20", b'Z'), // its first thread has ended
+            ("20/task/20", b'Z'),
+            ("20/task/21", b'R'),
+            ("30", b'Z'), // all have
+            ("30/task/30", b'Z'),
+            ("40", b'X'),
         ] {
             fs::create_dir_all(root.join(of)).unwrap();
-            fs::write(root.join(of).join("stat"), format!("7 (a Z) b) {state} 1 7 7")).unwrap();
+            fs::write(
+                root.join(of).join("stat"),
+                [b"7 (a Z) \xff b) ".as_slice(), &[state], b" 1 7 7"].concat(),
+            )
+            .unwrap();
         }
         let living = [10, 20, 30, 40, 50].map(|pid| lives(&root, pid));
         assert_eq!(living, [true, true, false, false, false]);

@@ -99,7 +99,7 @@ impl Access<'_> {
                 self.with_secrets,
                 "requests of the log have cookies or an authorisation, and neither is sent",
             ),
-            (hosts, "hosts are named in the log, and the target gets the requests of all of them"),
+            (hosts, "hosts are named in the log, and the target gets what is sent of all of them"),
         ];
         let some: Vec<_> = counts
             .iter()
@@ -171,7 +171,7 @@ fn method(name: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(name))
 }
 
-/// Whether a word is written as a method is, one of WebDAV or of a cache too: `PROPFIND`, `PURGE`, `M-SEARCH`.
+/// Whether a word is written as a method is, one of `WebDAV` or of a cache too: `PROPFIND`, `PURGE`, `M-SEARCH`.
 fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
 }
@@ -239,13 +239,13 @@ fn unit(stamps_ns: &[i64]) -> Option<i64> {
     if stamps_ns.windows(2).all(|pair| pair[0] != pair[1]) {
         return None;
     }
-    Some(grain(stamps_ns.iter().copied())).filter(|unit_ns| *unit_ns > 1)
+    Some(grain(stamps_ns)).filter(|unit_ns| *unit_ns > 1)
 }
 
 /// The largest power of ten, ns, of which all times are multiples, 1 s at most.
-fn grain(stamps_ns: impl Iterator<Item = i64> + Clone) -> i64 {
+fn grain(stamps_ns: &[i64]) -> i64 {
     let mut units = (1..=9).rev().map(|digits| 10_i64.pow(digits));
-    units.find(|unit| stamps_ns.clone().all(|ns| ns % unit == 0)).unwrap_or(1)
+    units.find(|unit| stamps_ns.iter().all(|ns| ns % unit == 0)).unwrap_or(1)
 }
 
 #[cfg(test)]

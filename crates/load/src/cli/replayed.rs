@@ -99,7 +99,8 @@ mod tests {
     }
 
     /// The job of `--replay` of a text, and more flags.
-    fn job(text: &str, flags: &[&str]) -> Result<Job, String> {
+    /// The job of a log with this text, and the name of its file.
+    fn named(text: &str, flags: &[&str]) -> (Result<Job, String>, String) {
         let nth = NTH.fetch_add(1, Ordering::Relaxed);
         let unique = format!("sojourn-replay-{}-{nth}", std::process::id());
         let path = std::env::temp_dir().join(unique);
@@ -107,6 +108,11 @@ mod tests {
         let file = path.display().to_string();
         let job = job_of(&file, flags);
         std::fs::remove_file(&path).unwrap();
+        (job, file)
+    }
+
+    fn job(text: &str, flags: &[&str]) -> Result<Job, String> {
+        let (job, file) = named(text, flags);
         job.map(|mut job| {
             job.arrivals = job.arrivals.replace(&file, "FILE");
             job.paths_file = job.paths_file.replace(&file, "FILE");
@@ -183,9 +189,8 @@ mod tests {
 
     #[test]
     fn targets_have_no_times_and_what_is_no_log_is_refused() {
-        let read = replay::access("GET http://h/a\n").unwrap().unwrap();
-        assert!(read.no_times_note().is_some(), "the result says so");
-        let targets = job("GET http://h/a\n", &["--rate", "50"]).unwrap();
+        let targets = named("GET http://h/a\n", &["--rate", "50"]).0.unwrap();
+        assert!(log::note(&targets).unwrap().starts_with("no request of the log has a time"));
         assert_eq!((targets.arrivals.as_str(), targets.rate.as_str()), ("poisson", "50"));
         for (text, flags, what) in [
             ("GET http://h/a\n", &["--speed", "2"][..], "no times"),

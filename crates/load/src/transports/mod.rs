@@ -42,7 +42,7 @@ pub enum Event<'a> {
 
 impl Event<'_> {
     /// The connection that it is of.
-    pub fn connection(&self) -> u32 {
+    fn connection(&self) -> u32 {
         match self {
             Self::Bytes(at, _) | Self::Ended(at) | Self::Torn(at) | Self::Closed(at) => *at,
         }

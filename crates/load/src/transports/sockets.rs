@@ -1,6 +1,6 @@
 //! Sockets: opened with a deadline before the run, opened again without waiting during it.
 
-pub mod files;
+pub(crate) mod files;
 mod opening;
 mod round_trip;
 mod together;

@@ -89,8 +89,8 @@ fn may_look_at(folder: &Path, pid: u32, name: &str) -> Result<(), Fault> {
 
 /// Name of a process; `None` if there is none.
 pub fn name(proc_root: &Path, pid: u32) -> Option<String> {
-    let comm = fs::read_to_string(proc_root.join(pid.to_string()).join("comm")).ok()?;
-    Some(comm.trim_end().to_owned())
+    let comm = fs::read(proc_root.join(pid.to_string()).join("comm")).ok()?;
+    Some(String::from_utf8_lossy(&comm).trim_end().to_owned())
 }
 
 /// Name of a thread; empty if it is gone.
@@ -126,10 +126,10 @@ fn pids(proc_root: &Path) -> Vec<u32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Field 4 of `stat`; the name before it may hold spaces and brackets.
+/// Field 4 of `stat`; the name before it may hold any bytes.
 fn parent(proc_root: &Path, pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(proc_root.join(format!("{pid}/stat"))).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    let stat = fs::read(proc_root.join(format!("{pid}/stat"))).ok()?;
+    String::from_utf8_lossy(&stat).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Ports of the listening TCP sockets that a process holds open.

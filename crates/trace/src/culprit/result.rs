@@ -83,7 +83,7 @@ impl Blame {
 
     /// The same without a name, for that reason.
     #[must_use]
-    pub fn doubted(mut self, why: &str) -> Self {
+    pub(crate) fn doubted(mut self, why: &str) -> Self {
         self.suspects.iter_mut().for_each(|suspect| suspect.is_named = false);
         self.answer = sentence::none(self.q, why);
         self

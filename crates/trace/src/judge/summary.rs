@@ -241,9 +241,6 @@ pub fn answer(tail: &Tail, verdict: &Verdict) -> String {
     else {
         return String::new();
     };
-    if tail.requests == 0 {
-        return "no request was matched".into();
-    }
     let owner = format!("of the time of the requests at and above {}", name_of(tail.q));
     if tail.residual.share > stage.times.share {
         return format!("{:.0} % {owner} is explained by no stage", tail.residual.share * 100.0);

@@ -32,13 +32,14 @@ pub(super) fn read(text: &str) -> Access<'_> {
 /// The time in brackets, `[10/Oct/2000:13:55:36 -0700]` or `[1716890400.123]`, and what is behind it, which
 /// has quotes. A name of a user or a host ahead of it may have brackets too.
 fn time(line: &str) -> Option<(i64, &str)> {
-    line.match_indices('[').find_map(|(begin, _)| {
+    let last = line.rfind('"')?;
+    line[..last].match_indices('[').find_map(|(begin, _)| {
         let begin = begin + 1;
         let length = line.bytes().skip(begin).take(TIME_MAX).position(|byte| byte == b']')?;
         let (text, rest) = line[begin..].split_at(length);
         let number = || super::time(text).filter(|_| is_self_evident(text));
         let at_ns = date::of_log(text).or_else(number).filter(|ns| is_near(*ns))?;
-        rest.contains('"').then_some((at_ns, rest))
+        (begin + length < last).then_some((at_ns, rest))
     })
 }
 

@@ -68,10 +68,11 @@ impl<'a> Collected<'a> {
         access.hosts = hosts.len();
         access.has_times = requests.iter().any(|request| request.stamp != Stamp::Missing);
         // Times of whole seconds stay such: a part of one would say that they are finer than they are.
-        let unit_ns = grain(requests.iter().filter_map(|request| match request.stamp {
+        let ends_ns = requests.iter().filter_map(|request| match request.stamp {
             Stamp::End(ns, _) => Some(ns),
             Stamp::Begin(_) | Stamp::Missing => None,
-        }));
+        });
+        let unit_ns = grain(&ends_ns.collect::<Vec<_>>());
         for Request { mut entry, stamp, has_secrets } in requests {
             match stamp {
                 Stamp::Missing if access.has_times => {

@@ -37,14 +37,14 @@ fn read(file: &str, bytes_max: u64) -> Result<String, Fault> {
         let what = format!("cannot read {file}: {error}");
         Fault::usage(what, "", "name a text file that this user may read")
     })?;
+    if let Some((_, kind, unpack)) = PACKED.iter().find(|(head, ..)| bytes.starts_with(head)) {
+        let what = format!("{file} is packed ({kind})");
+        return Err(Fault::usage(what, "", format!("unpack it: <({unpack} {file}) in its place")));
+    }
     if bytes.len() as u64 > bytes_max {
         let what = format!("{file} is longer than {bytes_max} bytes");
         let fix = "take a part of it, as with head -n 1000000, or the lines of an hour with grep";
         return Err(Fault::usage(what, "", fix));
-    }
-    if let Some((_, kind, unpack)) = PACKED.iter().find(|(head, ..)| bytes.starts_with(head)) {
-        let what = format!("{file} is packed ({kind})");
-        return Err(Fault::usage(what, "", format!("unpack it: <({unpack} {file}) in its place")));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let until = error.utf8_error().valid_up_to();

@@ -20,7 +20,7 @@ impl Reopener {
     }
 
     /// The server answers what is in flight on `connection`, and takes no more: the other one is to serve. Where
-    /// there is none, requests wait, and that is counted.
+    /// there is none, `connection` takes no requests until it has drained, and that is counted.
     #[cold]
     pub(super) fn relieve(&mut self, connection: u32, now_ns: u64) {
         if std::mem::replace(&mut self.each[connection as usize].is_leaving, true) {

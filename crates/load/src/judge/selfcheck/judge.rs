@@ -222,8 +222,8 @@ fn unrelieved(evidence: &Evidence) -> Option<String> {
     let needed = files::needed(evidence.job.connections, true);
     (times > 0).then(|| {
         format!(
-            "{times} times (warm-up included) the server sent GOAWAY and requests waited until the \
-             connection had drained and was open again, because {allowed} files may be open: with {needed} \
+            "{times} times (warm-up included) the server sent GOAWAY and the connection took no request \
+             until it had drained and was open again, because {allowed} files may be open: with {needed} \
              (ulimit -n {needed}) another one is opened at once, as other clients do"
         )
     })

@@ -146,7 +146,10 @@ pub(crate) fn note(job: &Job) -> Option<String> {
             log.numbered
         )
     });
-    let left_out = log.left_out.clone().filter(|_| !job.arrivals.starts_with("trace:"));
+    let of_trace = job.arrivals.strip_prefix("trace:");
+    let rest = of_trace.and_then(|of| of.strip_prefix(job.paths_file.as_str()));
+    let is_in_trace = !job.find_max && rest.is_some_and(|it| it.is_empty() || it.starts_with(','));
+    let left_out = log.left_out.clone().filter(|_| !is_in_trace);
     let both: Vec<String> = numbered.into_iter().chain(left_out).collect();
     (!both.is_empty()).then(|| both.join("; "))
 }
