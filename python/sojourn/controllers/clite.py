@@ -52,12 +52,15 @@ def decide(history: History) -> Decision:
     seen = _seen(now, round(c["window_s"] * 1000))
     if seen is None or now.cpus <= len(now.critical) or not history.is_due("at", c["window_s"]):
         return Decision(memory=memory)
-    memory["at"] = now.t_s
+    services = list(now.critical)
+    if memory.get("services", services) != services:
+        memory = {}  # other services: all over again
+    memory |= {"at": now.t_s, "services": services}
     quality, work, load = seen
     if "best" in memory:
         if abs(load - memory["load"]) <= c["load_change"] * memory["load"]:
             return Decision(memory=memory)
-        memory = {"at": now.t_s}  # another load: all over again
+        memory = {"at": now.t_s, "services": services}  # another load: all over again
     samples: list[dict[str, Any]] = list(memory.get("samples", []))
     if "tried" in memory:
         samples.append({"cores": memory["tried"], "quality": quality, "work": work})

@@ -51,6 +51,26 @@ def begun(now: Look, c: Mapping[str, float], size: float) -> tuple[State, list[C
     return state, for_all(free, "io", level=c["io_least"], why=why)
 
 
+def resumed(now: Look, c: Mapping[str, float]) -> State | None:
+    """Limits that are in force where nothing is remembered, as after a pause; None: there are none.
+
+    They grow while the target holds, as after a trial, and go at twice what they are.
+    """
+    levels = {name: group.allocation.io for name, group in now.best_effort.items()}
+    used = {name: level for name, level in levels.items() if level}
+    if not used:
+        return None
+    until_s = now.t_s + c["io_rest_s"]
+    return {
+        "is": HELD,
+        "size": 0.0,
+        "at": now.t_s,
+        "used": used,
+        "rest_s": c["io_rest_s"],
+        "until": until_s,
+    }
+
+
 def judged(
     now: Look, c: Mapping[str, float], state: State, missed: float | None, since: Iterable[Late]
 ) -> tuple[State | None, list[Change]]:

@@ -10,7 +10,7 @@ import pytest
 from sojourn.controllers import disk_step, kind
 from sojourn.controllers.evidence import Late as Counts
 from sojourn.controllers.look import Allocation, Change, History, Look
-from sojourn.controllers.testing import applied, changed, look
+from sojourn.controllers.testing import applied, changed, follow, look
 
 USED = 80e6  # bytes/s that the batch job moves without a limit
 Late = Callable[[Allocation], int]  # of 1,000 requests in 0.1 s, by what the job may do
@@ -86,6 +86,24 @@ def test_a_limit_goes_when_the_job_is_free_of_harm() -> None:
     assert levels[0] == 1e6
     assert levels[-1] is None
     assert max(level for level in levels if level is not None) < 2 * USED
+
+
+def test_a_limit_of_which_nothing_is_remembered_grows_and_goes_as_well() -> None:
+    """As after a pause, when the manager goes on with an empty memory."""
+    looks = [
+        look(
+            t,
+            above=0,
+            web_has={"runq_delay_ms": 0.0},
+            batch={"io": 1e6},
+            batch_has={"cpu": 4.0, "io": 1e6},
+        )
+        for t in range(120)
+    ]
+    answers = enumerate(follow("posterior", looks))
+    result = [(t, level) for t, answer in answers for _, knob, level in answer if knob == "io"]
+    # After a rest of 30 s, each 15 s, by a quarter, up to twice what it was.
+    assert result == [(30, 1_250_000), (45, 1_562_500), (60, 1_953_125), (75, None)]
 
 
 @pytest.mark.parametrize(

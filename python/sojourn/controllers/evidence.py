@@ -112,7 +112,10 @@ def shortest(looks: Sequence[Look], name: str, since_s: float) -> Iterator[Windo
     """A service's shortest windows since `since_s`, without overlaps, the newest first."""
     begin_s = float("inf")
     for look in reversed(looks):
-        counted = [w for w in look.groups[name].windows if w.above is not None and w.n]
+        group = look.groups.get(name)
+        if group is None:
+            return  # it was not there, and what came before is of another one
+        counted = [w for w in group.windows if w.above is not None and w.n]
         window = min(counted, key=lambda one: one.length_ms, default=None)
         if window is None:
             continue

@@ -72,6 +72,8 @@ def decide(history: History) -> Decision:
         return Decision(memory=memory)
     if "since" not in memory:
         memory["since"] = now.t_s
+        if held := disk_step.resumed(now, history.constants):
+            memory["disk"] = held
         why = "work-conserving: best-effort work runs when no other task wants the CPU"
         return Decision(
             changes=tuple(for_all(now.best_effort, "idle", level=True, why=why)), memory=memory
@@ -186,7 +188,8 @@ def _shrunk(history: History, memory: dict[str, Any], why: str) -> Decision:
 def _grown(history: History, memory: dict[str, Any]) -> Decision:
     now, c = history.now, history.constants
     quota, disk = _quota(now), memory.get("disk")
-    is_whole = quota >= now.cpus
+    levels = {group.allocation.quota for group in now.best_effort.values()}
+    is_whole = quota >= now.cpus and len(levels) <= 1  # one that is back may be limited alone
     calm = memory["quiet"]
     fine = (is_fine(history, g) or calm[name]["is_calm"] for name, g in now.critical.items())
     if (is_whole and not disk) or not all(fine):

@@ -63,6 +63,26 @@ def test_a_replay_gives_the_same_bytes(name: str) -> None:
     assert has_changed == (name not in {"null", "static", "ream"})
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_service_that_is_missing_for_a_while_ends_no_replay(name: str) -> None:
+    lines = []
+    for i in range(200):
+        one = look(
+            i / 10,
+            1.5,
+            n=200,
+            above=20,
+            host={"cpu": 4.0},
+            web_has={"load": 0.5, "cpu": 1.0, "runq_delay_ms": 0.0, "throttled": 0.0},
+            batch_has={"cpu": 2.0},
+        )
+        if not (i == 3 or 80 <= i < 140):
+            groups = {"db": one.groups["web"], **one.groups}
+            one = one.model_copy(update={"groups": groups})
+        lines.append(one.model_dump_json().encode() + b"\n")
+    assert len(replayed(name, lines)) == 200
+
+
 def test_a_program_decides_over_json_lines() -> None:
     lines = list(recorded(30))
     result = replayed(f"program:{sys.executable} -c '{HALF}'", lines)

@@ -263,6 +263,18 @@ def test_clite_searches_again_where_the_load_changes() -> None:
     assert little == steady, "not at 19 %"
 
 
+def test_clite_begins_anew_where_a_service_vanishes() -> None:
+    one = look(0, 0.5, batch_has={"cpu": 2.0})
+    both = {"web": one.groups["web"], "db": one.groups["web"], "batch": one.groups["batch"]}
+    looks = [
+        Look(t_s=2.0 * i, cpus=8, groups=both if i < 3 else one.groups, signals={})
+        for i in range(6)
+    ]
+    answers = follow("clite", looks)
+    assert levels(answers, "web")[:2] == [6, 1], "the extremes of three jobs"
+    assert levels(answers, "web")[3:] == [7, 1, 4], "those of two"
+
+
 @pytest.mark.parametrize(
     ("quality", "share", "wanted"),
     [
@@ -549,6 +561,17 @@ def test_posterior_grows_only_after_a_whole_long_window_and_rests_after_a_failur
         "15 s after the change"
     )
     assert result[16] == pytest.approx(6.0)
+
+
+def test_posterior_frees_a_group_that_is_limited_beside_one_that_is_not() -> None:
+    one = look(0, 0.2, above=0, web_has=CALM, batch_has={"cpu": 4.0})
+    free = one.groups["batch"]
+    limited = free.model_copy(update={"allocation": Allocation(quota=0.6, idle=True)})
+    groups = {**one.groups, "other": limited}
+    looks = [Look(t_s=float(t), cpus=8, groups=groups, signals=one.signals) for t in range(40)]
+    answers = follow("posterior", looks)
+    changes = [(t, *change) for t, answer in enumerate(answers) for change in answer]
+    assert changes == [(0, "batch", "idle", True), (15, "other", "quota", None)]
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in {"null", "static"}])

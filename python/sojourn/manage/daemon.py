@@ -157,6 +157,8 @@ class Manager:
             self._guard.end()
         self._note_round()
         stuck = [why for one in self.groups.values() for why in one.restore()]
+        for lost in self._absent.groups.values():
+            lost.abandon()
         self.audit.say("end", stuck=stuck)
         if stuck:
             raise RunFault(

@@ -443,6 +443,26 @@ def test_a_group_that_is_made_anew_has_the_levels_again_that_it_had(
     assert not journals(state)
 
 
+def test_a_manager_that_ends_while_a_group_is_gone_leaves_no_cap_of_it(
+    here: Stand, state: Path
+) -> None:
+    def capped() -> None:
+        """As by the warden of a paused manager, which caps by path."""
+        made_anew(here)
+        quota = here.file("batch", "cpu.cfs_quota_us")
+        if quota.exists():
+            quota.write_text("5000")
+        else:
+            here.file("batch", "cpu.max").write_text("5000 100000")
+        assert here.quota() == SAFE
+        here.window()
+
+    steps: list[Callable[[], object]] = [here.window, lambda: vanished(here), capped]
+    played(here, steps, "null", silent_s=20.0)
+    assert here.quota() is None
+    assert not journals(state)
+
+
 def test_the_last_process_of_its_role_that_ends_is_a_fault(here: Stand) -> None:
     words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
     with subprocess.Popen(words) as program:

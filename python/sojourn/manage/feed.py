@@ -22,10 +22,6 @@ class Feed(Protocol):
     def bad(self) -> int:
         """Lines or answers that were no window."""
 
-    @property
-    def newest_s(self) -> float | None:
-        """When the last window came, on the clock of `read`; None: none has."""
-
     def open(self) -> None:
         """Begin to take windows; HostFault if it is not there."""
 

@@ -11,6 +11,7 @@ their forms are those of the knobs `cpu_quota`, `cpu_weight` and `cpu_idle`; `co
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -59,8 +60,11 @@ class Managed(Named):
             can.add("cores")
         return can | {*self.others}
 
-    def take(self, book: Book) -> None:
-        """Become its only manager; HostFault if another one has it, or no safe cap can be set."""
+    def take(self, book: Book, was: Allocation | None = None) -> None:
+        """Become its only manager; HostFault if another one has it, or no safe cap can be set.
+
+        `was` is what was in force in the group of this path before, which the warden caps.
+        """
         self._notes = Notes(self.name, book, self.tree)
         self._on = Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree)
         self._before_cap = None
@@ -69,6 +73,8 @@ class Managed(Named):
             self._enter(self._on)
         else:
             self._lock(self._folders)
+        if was is not None:
+            self._lift(was.quota)
         if self.cpu is not None:
             self._period_us = self._limit(CpuQuota).read_back(self.cpu)[1]
         self.allocation = self.start = self.read()
@@ -100,32 +106,46 @@ class Managed(Named):
             handle = locks.locked(self.tree, folder, self.name, is_shared=is_shared)
             self._locks.append(handle)
 
+    def _lift(self, quota: float | None) -> None:
+        """Undo a cap of the warden, which caps by path whatever group has it now."""
+        caps = self.safe_cap()
+        if caps and all(self.tree.text(path) == text for path, text in caps):
+            for path, text in self._quota_steps(quota):
+                knob_groups.write(self.tree, path, text)
+
     def take_again(self) -> str:
-        """Manage a group that was made anew, at the levels that it had; why not, or "".
+        """Manage a group that was made anew, at the levels that were set; why not, or "".
 
         Where it cannot be, nothing is changed, and it may be tried again.
         """
-        before, before_cap, notes = self.allocation, self._before_cap, self._notes
-        why = ""
+        before, begun = self.allocation, self.start
+        before_cap, notes, why = self._before_cap, self._notes, ""
         try:
             self.find()
             if notes is not None:  # else nothing is ever changed
-                self.take(notes.book)
+                self.take(notes.book, was=begun)
                 self.note_cap()
-                why = self._set_all(before)
+                why = self._set_all(before, begun)
+                if not why:
+                    notes.drop_cap()
         except (HostFault, OSError) as error:
             why = getattr(error, "what", None) or str(error)
         if why:
-            self.restore()
-            self.allocation = before
+            if self._notes is not notes:  # of the old ones only the cap is left, and it stays
+                self.restore()
+            self.allocation, self.start, self._notes = before, begun, notes
+        elif before_cap == (begun.quota,):
+            before_cap = (self.start.quota,)
         self._before_cap = before_cap
         return why
 
-    def _set_all(self, wanted: Allocation) -> str:
+    def _set_all(self, wanted: Allocation, begun: Allocation) -> str:
+        """The levels that the manager had changed; whoever made the group has set the others."""
         knobs: tuple[Knob, ...] = get_args(Knob)
         for knob in knobs:
             level = getattr(wanted, knob)
-            if level != getattr(self.allocation, knob) and (why := self.apply(knob, level)):
+            is_set = level in {getattr(begun, knob), getattr(self.allocation, knob)}
+            if not is_set and (why := self.apply(knob, level)):
                 return f"{knob} {level}: {why}"
         return ""
 
@@ -136,6 +156,14 @@ class Managed(Named):
             return
         self._notes.forget()
         self._unlock()
+
+    def abandon(self) -> None:
+        """The manager ends while it is lost: the warden, which has ended, caps it no more."""
+        with contextlib.suppress(HostFault, OSError):  # another manager has it, or it is gone
+            self._lock(self._folders)
+            self._lift(self.start.quota)
+        self._unlock()
+        self._noted.drop_cap()
 
     def safe_cap(self) -> list[Step]:
         """What the warden writes if the manager is gone; nothing for a service."""
@@ -175,8 +203,10 @@ class Managed(Named):
         """The quota that was in force before the cap; "": it is again, or there was no cap."""
         if self._before_cap is None:
             return ""
-        (quota,), self._before_cap = self._before_cap, None
-        return self.apply("quota", quota)
+        why = self.apply("quota", self._before_cap[0])
+        if not why:
+            self._before_cap = None
+        return why
 
     def put_back(self) -> str:
         """Give a service what it had, while the manager goes on; what could not be, or ""."""
@@ -212,7 +242,7 @@ class Managed(Named):
         now, period, _ = self._limit(CpuQuota).read_back(cpu)
         wanted = quotas.quota_us(self.quota_in_force, period)
         if wanted != now:
-            return f"quota was set to {_text(wanted)} us and reads {_text(now)} us"
+            return f"quota was set to {quotas.text(wanted)} us and reads {quotas.text(now)} us"
         if allocation.idle != text.idle:
             return f"cpu.idle was set to {allocation.idle:d} and reads {text.idle:d}"
         if not allocation.idle and allocation.weight != text.weight:
@@ -302,7 +332,3 @@ class Managed(Named):
 
 def _quota_of(allocation: Allocation) -> float | None:
     return OFF_CPUS if allocation.cores == 0 else allocation.quota
-
-
-def _text(value: int | None) -> str:
-    return "no limit" if value is None else str(value)

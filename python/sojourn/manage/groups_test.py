@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.disk import tree
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
@@ -176,6 +177,18 @@ def test_what_a_cap_took_is_given_back_once(kernel: Kernel) -> None:
     one.restore()
 
 
+def test_a_quota_that_cannot_be_given_back_is_tried_again(kernel: Kernel) -> None:
+    fake, book = kernel(), MemoryBook()
+    one = batch(fake)
+    one.take(book)
+    assert one.apply("quota", 0.3) == one.cap() == ""
+    fake.refuses.add("cpu.max")
+    assert one.uncap() != ""
+    fake.refuses.clear()
+    assert (one.uncap(), fake.tree.text(MAX)) == ("", "30000 100000")
+    one.restore()
+
+
 def test_a_process_is_managed_once_and_its_group_by_nobody_else(kernel: Kernel, pid: int) -> None:
     fake = kernel(pid, home="/batch/inner")
     books = [MemoryBook() for _ in range(3)]
@@ -244,6 +257,21 @@ def test_processes_of_groups_below_are_in_it_as_well(kernel: Kernel, pid: int) -
     assert members.pids(fake.tree, f"{MOUNT}/none") == ()
 
 
+def test_a_group_without_others_in_it_is_not_listed(
+    kernel: Kernel, pid: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, walked = kernel(pid, home="/batch"), list[Path]()
+
+    def walk(top: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+        walked.append(top)
+        return tree.walk(top)
+
+    monkeypatch.setattr(members, "walk", walk)
+    assert batch(fake).pids() == (pid,)
+    top = fake.tree.path(BATCH)
+    assert walked == ([] if top.stat().st_nlink == members.LEAF_LINKS else [top])
+
+
 def renewed(fake: FakeV2) -> None:
     """Somebody removes the group and makes another one; no number of the old one is used again."""
     fake.tree.path(BATCH).rename(fake.root / f"old{len([*fake.root.iterdir()])}")
@@ -296,6 +324,91 @@ def test_a_group_that_is_back_and_refused_is_left_as_it_is_and_tried_again(
     assert one.take_again() == ""
     assert fake.tree.text(MAX) == "30000 100000"
     one.restore()
+
+
+def capped_while_lost(fake: FakeV2, book: MemoryBook, pid: int) -> Managed:
+    """A group of quota 0.3 that was made anew, and that the warden of a paused manager capped."""
+    one = batch(fake)
+    one.take(book)
+    one.note_cap()
+    assert one.apply("quota", 0.3) == ""
+    renewed(fake)
+    put(fake.root, f"{BATCH}/cgroup.procs", str(pid))
+    put(fake.root, MAX, "5000 100000")
+    one.lose()
+    return one
+
+
+def test_a_cap_that_the_warden_set_of_a_new_group_is_not_taken_for_its_own(
+    kernel: Kernel, pid: int
+) -> None:
+    fake, book = kernel(), MemoryBook()
+    one = capped_while_lost(fake, book, pid)
+    assert one.take_again() == ""
+    assert (one.start.quota, fake.tree.text(MAX)) == (None, "30000 100000")
+    assert one.restore() == []
+    assert fake.tree.text(MAX) == "max 100000"
+    assert not book.open
+
+
+def test_the_cap_of_a_group_that_is_lost_stays_in_the_journal_until_it_is_managed_again(
+    kernel: Kernel, pid: int
+) -> None:
+    fake, book = kernel(), MemoryBook()
+    one = capped_while_lost(fake, book, pid)
+
+    def noted() -> list[tuple[str, str]]:
+        every = [setting for _, facts in book.open.values() for setting in facts["settings"]]
+        return [(one["old"], one["new"]) for one in every if one["path"] == MAX]
+
+    assert noted() == [("max 100000", "5000 100000")]
+    fake.refuses.add("cpu.max")
+    assert one.take_again() != ""
+    assert noted() == [("max 100000", "5000 100000")], "the warden has that path still"
+    fake.refuses.clear()
+    hidden = fake.root / "hidden"
+    fake.tree.path(BATCH).rename(hidden)
+    assert "no control group" in one.take_again()
+    assert noted() == [("max 100000", "5000 100000")], "nor is it there"
+    hidden.rename(fake.tree.path(BATCH))
+    assert (one.take_again(), fake.tree.text(MAX)) == ("", "30000 100000")
+    assert one.restore() == []
+    assert not book.open
+
+
+def test_a_group_that_is_lost_at_the_end_has_no_cap_then(kernel: Kernel, pid: int) -> None:
+    fake, book, others = kernel(), MemoryBook(), MemoryBook()
+    one = capped_while_lost(fake, book, pid)
+    one.abandon()
+    assert (fake.tree.text(MAX), book.open) == ("max 100000", {})
+    again = capped_while_lost(fake, book, pid)
+    other = batch(fake)
+    other.take(others)
+    assert other.cap() == ""
+    again.abandon()
+    assert (fake.tree.text(MAX), book.open) == ("5000 100000", {}), "another manager has it"
+    other.restore()
+
+
+def test_levels_that_the_manager_never_changed_are_those_of_the_new_group(
+    kernel: Kernel,
+) -> None:
+    fake, book = kernel(), MemoryBook()
+    put(fake.root, MAX, "40000 100000")
+    put(fake.root, WEIGHT, "50")
+    one = batch(fake)
+    one.take(book)
+    assert one.apply("idle", level=True) == one.cap() == ""
+    renewed(fake)
+    put(fake.root, MAX, "90000 100000")
+    put(fake.root, WEIGHT, "200")
+    one.lose()
+    assert one.take_again() == ""
+    assert (fake.tree.text(MAX), fake.tree.text(IDLE)) == ("5000 100000", "1"), "these it had set"
+    assert (one.uncap(), fake.tree.text(MAX)) == ("", "90000 100000")
+    assert (one.apply("idle", level=False), fake.tree.text(WEIGHT)) == ("", "200")
+    assert one.restore() == []
+    assert not book.open
 
 
 def test_in_a_dry_run_a_group_is_looked_at_again_and_never_written(kernel: Kernel) -> None:

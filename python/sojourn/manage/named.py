@@ -63,7 +63,8 @@ class Named:
     def is_there(self) -> bool:
         """Whether the process, or the group, still is; another one of that name is not it."""
         if self.spec.pid:
-            return bool(self.pids())
+            is_alive = self._process is not None and self._process.is_alive
+            return is_alive or bool(self.pids())  # the second reads all of /proc
         return self._folders != () and locks.identity(self.tree, self._folders[0]) == self._id
 
     @property

@@ -74,16 +74,24 @@ class Notes:
         stays noted, and is tried again at the next call. All else can be noted anew.
         """
         stuck = self._put_back() and self._put_back()
-        if not stuck and CAP in self._entries:
-            self.book.undone(self._entries.pop(CAP))
+        if not stuck:
+            self.drop_cap()
         return stuck
 
     def forget(self) -> None:
-        """The group is gone, so nothing is to be put back."""
+        """The group is gone, so nothing is to be put back.
+
+        The note of the cap stays: the warden caps whatever group has that path later.
+        """
         self._settings.clear()
         self._made.clear()
-        while self._entries:
-            self.book.undone(self._entries.popitem()[1])
+        for key in [key for key in self._entries if key != CAP]:
+            self.book.undone(self._entries.pop(key))
+
+    def drop_cap(self) -> None:
+        """Cross out the cap, because nothing sets it any more, or another note has it."""
+        if CAP in self._entries:
+            self.book.undone(self._entries.pop(CAP))
 
     def _put_back(self) -> list[str]:
         stuck = []

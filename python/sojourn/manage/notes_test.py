@@ -75,6 +75,12 @@ def test_of_a_group_that_is_gone_nothing_is_put_back(
     notes.forget()
     assert notes.is_empty
     assert file.read_text() == "60000\n"
+    (left,) = read(journal.path.parent)
+    (entry,) = left.entries
+    (setting,) = entry.facts["settings"]
+    assert (setting["old"], setting["new"]) == ("20000", "50000"), "the warden has its path still"
+    notes.drop_cap()
+    notes.drop_cap()
     journal.close()
     assert not journal.path.exists()
 

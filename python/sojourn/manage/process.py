@@ -28,6 +28,12 @@ class Process:
         now = proc.stat(pid)
         return cls(pid, now.start_ticks) if now is not None else None
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended itself; what it started may live on without it."""
+        now = proc.stat(self.pid)
+        return now is not None and now.start_ticks == self.start_ticks and now.state != "Z"
+
     def pids(self) -> tuple[int, ...]:
         """Numbers of those that live; () if it is gone, whoever has its number now."""
         pids = tuple(one.pid for one in proc.family(self.pid))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +51,22 @@ def test_a_number_that_another_process_has_now_is_gone(
     assert (one.is_there, one.pids(), feed._pids(one)) == (False, (), ())
     one.find()
     assert one.is_there, "named anew"
+
+
+def test_one_that_lives_is_known_without_a_list_of_all(
+    pid: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = group(pid)
+    one.find()
+
+    def refuse(_first: int) -> tuple[Stat, ...]:
+        raise AssertionError("it reads every process")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(proc, "family", refuse)
+        assert one.is_there
+    os.kill(pid, signal.SIGKILL)
+    assert testing.until(lambda: not one.is_there), "dead, and not reaped yet"
 
 
 def test_a_number_that_no_process_has_is_refused() -> None:

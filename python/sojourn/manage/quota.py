@@ -39,6 +39,11 @@ def quota_us(quota: float | None, period: int) -> int | None:
     return max(QUOTA_US_MIN if period >= LONGEST_US else 0, round(quota * period))
 
 
+def text(us: int | None) -> str:
+    """A quota in us, for people; None: no limit."""
+    return "no limit" if us is None else str(us)
+
+
 def steps(
     limit: CpuQuota, group: Group, quota: float | None, start_us: int, *, is_forced: bool = False
 ) -> list[Step]:

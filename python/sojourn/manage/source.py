@@ -33,6 +33,7 @@ LENGTHS_MS = (500, 1000, 2000, 15_000)
 PART_BYTES, LINE_BYTES = 1 << 16, 1 << 16
 PARTS_MAX = 64  # read at one look: a writer that is faster must not keep the manager from its work
 COVERED = 0.9  # of a longer window, that the short ones must cover
+STALE = 0.05  # of a longer window's length, for which an estimate of its p99 counts
 WINDOWS_MAX = 2000  # of one service
 FALL = math.log(100)  # of an exponential tail, from all requests to one in a hundred
 STEPS, NEAR = 50, 1e-4  # of Newton's method: at most so many; the last relative step
@@ -44,12 +45,12 @@ class Came:
     """Windows of one service, as they came; sums up to each, so that counts cost nothing.
 
     `_sums` has length in ms, requests, late requests and windows without such a count. `_made` has
-    the p99 of longer windows until another one comes.
+    the p99 of longer windows, and when it was estimated. It is not estimated at each look.
     """
 
     _at: list[float] = field(default_factory=list)
     _tails: list[tuple[int, float | None]] = field(default_factory=list)
-    _made: dict[int, float | None] = field(default_factory=dict)
+    _made: dict[int, tuple[float, float | None]] = field(default_factory=dict)
     _sums: list[tuple[int, int, int, int]] = field(default_factory=lambda: [(0, 0, 0, 0)])
     _newest: Window | None = None
 
@@ -62,7 +63,6 @@ class Came:
         self._tails.append((window.n, window.p99_ns))
         self._sums.append((ms + window.length_ms, n + window.n, above + late, unknown + is_unknown))
         self._newest = window
-        self._made.clear()
         if len(self._at) >= 2 * WINDOWS_MAX:
             del self._at[:WINDOWS_MAX], self._sums[:WINDOWS_MAX], self._tails[:WINDOWS_MAX]
 
@@ -79,9 +79,10 @@ class Came:
             is_whole = length_ms > self._newest.length_ms and ms >= COVERED * length_ms
             if is_whole and max(n, above) < COUNT_MAX:  # a sum may be too large, its parts not
                 late = None if unknown else above
-                if length_ms not in self._made:
-                    self._made[length_ms] = p99_of(self._tails[first:])
-                p99_ns = self._made[length_ms]
+                made_s, p99_ns = self._made.get(length_ms, (-math.inf, None))
+                if when - made_s > STALE * length_ms / 1000:
+                    p99_ns = p99_of(self._tails[first:])
+                    self._made[length_ms] = when, p99_ns
                 windows.append(
                     Window(length_ms=length_ms, n=n, p99_ns=p99_ns, above=late, age_ms=age_ms)
                 )
@@ -136,7 +137,6 @@ class Source:
     path: Path
     service: str
     bad: int = 0
-    newest_s: float | None = None
     _handle: int = -1
     _rest: bytes = b""
     _came: dict[str, Came] = field(default_factory=dict)
@@ -196,7 +196,6 @@ class Source:
             self.bad += 1
             return
         self._came.setdefault(name, Came()).add(t_s, window)
-        self.newest_s = t_s
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """Of one service: the newest as it came, and the longer ones."""

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ def test_a_longer_window_has_all_requests_and_the_p99_that_all_had(source: Sourc
     ]
     assert result[0].age_ms == 100
     assert source.windows("db", 3.0) == ()
+    source.close()
+
+
+def test_a_p99_of_a_long_window_is_not_estimated_at_each_look(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+
+    def counting(parts: Iterable[tuple[int, float | None]]) -> float | None:
+        every = list(parts)
+        counts.append(len(every))
+        return p99_of(every)
+
+    monkeypatch.setattr("sojourn.manage.source.p99_of", counting)
+    for i in range(320):
+        came(source, 1 + i / 10, LINE if i < 160 else {**LINE, "p99_ns": 6e5})
+        source.windows("web", 1 + i / 10)
+    # Of 15 s there are some 185 looks, and an estimate counts for 0.75 s.
+    assert 18 <= len([count for count in counts if count > 100]) <= 28
+    assert [w.p99_ns for w in source.windows("web", 33.0)] == [6e5] * 5
     source.close()
 
 
@@ -197,7 +218,7 @@ def test_a_pipe_without_a_writer_is_never_waited_for(tmp_path: Path) -> None:
     os.write(writer, json.dumps(LINE).encode() + b"\n")
     one.read(1.2)
     os.close(writer)
-    assert one.newest_s == 1.2
+    assert [window.n for window in one.windows("web", 1.2)] == [500]
     one.close()
 
 

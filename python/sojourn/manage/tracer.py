@@ -66,11 +66,6 @@ class Tracer:
         """Lines that were no window."""
         return self._lines.bad
 
-    @property
-    def newest_s(self) -> float | None:
-        """When the last window came, on the clock of `read`."""
-        return self._lines.newest_s
-
     def open(self) -> None:
         """Start it, and wait until it traces; HostFault where it cannot."""
         self._start()
