@@ -13,11 +13,10 @@ from pathlib import Path
 from sojourn.browse.curves import Curve, Load
 from sojourn.plan.points import Course, Outcome, Verdict
 from sojourn.plan.setting import level_text
-from sojourn.store.named import shown
+from sojourn.store.named import FROM, shown
 from sojourn.visible import own_command
 
 USUAL = "results"
-FROM = ("study", "machine", "record")  # columns by the parts of a record's name
 #: The verdict is the page's: a run that was not steady decides nothing.
 _VERDICT = f"case when course <> '{Course.STEADY}' then '{Verdict.UNKNOWN}' else verdict end"
 COLUMNS = (

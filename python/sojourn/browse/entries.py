@@ -17,6 +17,7 @@ from sojourn import disk
 from sojourn.browse.curves import LOADS, OWN
 from sojourn.errors import Fault
 from sojourn.plan.points import Course, Verdict
+from sojourn.store.named import MANIFEST_BYTES, began
 from sojourn.visible import in_line, own_command
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ MANIFEST, ANSWER, COMPLETE, POINTS = "manifest.json", "answer.json", "complete.j
 COPY = "outcomes.parquet"
 COMPLETED, RUNNING, UNFINISHED = "complete", "running", "unfinished"
 UNREADABLE = "unreadable"  # how the state of one begins that cannot be read
-FILE_BYTES, TABLE_BYTES, ROWS = 4 * 1024**2, 64 * 1024**2, 100_000
+TABLE_BYTES, ROWS = 64 * 1024**2, 100_000
 ANSWER_MOST, WORD_MOST, FACTORS_MOST = 320, 80, 12
 SPARKS, SCALE = 16, 100  # points of a curve in short, and the side of their square
 _SPARKED = ("service", "phase", "setting", "point_rps", "p99_ns", "verdict", "course")
@@ -77,9 +78,9 @@ class Entry:
 
     @property
     def day(self) -> str:
-        """When it began, as `2026-11-26`; "" if its folder's name is no time."""
-        head = self.folder[:8]
-        return f"{head[:4]}-{head[4:6]}-{head[6:]}" if head.isdecimal() else ""
+        """When it began, UTC, as `2026-11-26`; "" if neither folder nor manifest says it."""
+        at = began(self.folder, self.started)
+        return f"{at[:4]}-{at[4:6]}-{at[6:8]}" if at else ""
 
     @property
     def is_readable(self) -> bool:
@@ -100,17 +101,23 @@ class Entry:
         return cls(**own)
 
 
-def read(path: Path, name: str) -> Entry:
-    """A record's entry; what is damaged is absent, and `state` says so."""
+def read(path: Path, name: str, *, is_listed: bool = True) -> Entry:
+    """A record's entry; what is damaged is absent, and `state` says so.
+
+    Args:
+        path: the record's folder.
+        name: study, machine and folder.
+        is_listed: read its outcomes, too: without them it has no points, no factors and no curve.
+    """
     try:
-        manifest = disk.read_json(path / MANIFEST, most=FILE_BYTES)
+        manifest = disk.read_json(path / MANIFEST, most=MANIFEST_BYTES)
         started = _word(manifest.get("started"))
         command = own_command(str(manifest.get("command", "")))
     except (OSError, ValueError, AttributeError, Fault) as error:
         why = error.what if isinstance(error, Fault) else str(error)
         return Entry(name=name, state=f"{UNREADABLE}: {_word(why)}")
     answer = _answer(path)
-    factors, spark = _measured(path)
+    factors, spark = _measured(path) if is_listed else ((), ())
     return Entry(
         name=name,
         started=started,
@@ -118,7 +125,7 @@ def read(path: Path, name: str) -> Entry:
         verdict=_word(answer.get("verdict")),
         answer=_cut(answer.get("answer"), ANSWER_MOST),
         answered=_word(answer.get("state")),
-        points=_count(path),
+        points=_count(path) if is_listed else 0,
         factors=factors,
         spark=spark,
         command=_cut(command, ANSWER_MOST) if len(command) <= ANSWER_MOST else "",
@@ -127,7 +134,7 @@ def read(path: Path, name: str) -> Entry:
 
 def _answer(path: Path) -> Mapping[str, Any]:
     try:
-        table = disk.read_json(path / ANSWER, most=FILE_BYTES)
+        table = disk.read_json(path / ANSWER, most=MANIFEST_BYTES)
     except (OSError, ValueError, Fault):
         return {}
     return table if isinstance(table, dict) else {}

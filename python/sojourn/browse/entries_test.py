@@ -46,6 +46,16 @@ def test_points_are_counted_as_the_records_page_counts_them(tmp_path: Path) -> N
         assert len(records.seen(record.path).outcomes) == 5
 
 
+def test_without_what_only_a_list_shows_an_entry_says_the_same(tmp_path: Path) -> None:
+    with store.open(tmp_path, ASKED, manifest={"command": "sojourn run x"}) as record:
+        measure(record, 2)
+        store.keep_answer(record.path, "holds", "an answer", "answered")
+        whole = entries.read(record.path, NAME)
+        short = entries.read(record.path, NAME, is_listed=False)
+    assert (whole.points, whole.answer) == (2, "an answer")
+    assert short == replace(whole, points=0, factors=(), spark=())
+
+
 def test_a_run_that_is_not_steady_is_not_drawn() -> None:
     loads = ((1e4, Course.STEADY), (2e4, Course.MOVES), (3e4, Course.STEADY))
     outcomes = [

@@ -28,7 +28,7 @@ LOOK_S = 1.0  # a younger look is not repeated
 SAVE_EVERY = 1000  # entries that are read between two savings
 MOST = 100_000  # records; the newest ones
 _LEVEL = 1  # of compression: entries are text that repeats
-_FILES = (entries.MANIFEST, entries.ANSWER, entries.COPY, entries.POINTS)
+_BESIDE = (entries.ANSWER, entries.COPY, entries.POINTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +166,11 @@ def _mark(record: str) -> str:
 def stamp(record: str | Path) -> str:
     """A text that changes with a record's own files; "" if it is no record."""
     try:
-        os.lstat(f"{record}/{entries.MANIFEST}")
-        own = os.lstat(record)
+        manifest, own = os.lstat(f"{record}/{entries.MANIFEST}"), os.lstat(record)
     except OSError:
         return ""
-    times = (str(_changed_ns(f"{record}/{name}")) for name in _FILES)
-    return " ".join((str(own.st_ino), str(own.st_ctime_ns), *times))
+    times = (_changed_ns(f"{record}/{name}") for name in _BESIDE)
+    return " ".join(map(str, (own.st_ino, own.st_ctime_ns, manifest.st_ctime_ns, *times)))
 
 
 def _changed_ns(path: str) -> int:

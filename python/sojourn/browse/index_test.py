@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import store
-from sojourn.browse import entries, index
+from sojourn.browse import choose, entries, index
 from sojourn.browse.index import Index
 from sojourn.disk import cache
 from sojourn.plan import next_point
@@ -61,7 +61,13 @@ def test_the_first_of_a_list_is_the_one_that_began_last(results: Path) -> None:
     old = made(results, "zz-baseline", "2025-01-01T00:00:00+00:00")
     usual = made(results, "20260101T000000Z-0001")
     new = made(results, "a-new-name", "2026-02-01T00:00:00+00:00")
-    assert [entry.name for entry in Index(results).whole()] == [new, usual, old]
+    every = Index(results).whole()
+    assert [entry.name for entry in every] == [new, usual, old]
+    for wanted, names in (
+        (choose.Wanted(since="2026-02-01"), [new]),
+        (choose.Wanted(until="2025-12-31"), [old]),
+    ):
+        assert [entry.name for entry in choose.chosen(every, wanted)] == names
 
 
 def test_the_outcome_of_the_last_point_is_seen_though_no_folder_above_it_changes(
@@ -107,6 +113,24 @@ def test_a_record_that_others_may_read_now_is_another_one(results: Path, part: s
     while file.stat().st_ctime_ns == changed_ns:  # until the clock of files ticks
         file.chmod(0o755)
     assert index.stamp(path) != before
+
+
+def test_a_look_asks_once_for_each_file_of_a_record(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = made(results, "20260101T000000Z-0001")
+    asked: list[str] = []
+    real = os.lstat
+
+    def counted(path: str) -> os.stat_result:
+        asked.append(path)
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", counted)
+        assert [one for one, _ in index.scan(results)] == [name]
+    assert str(results / name / "manifest.json") in asked
+    assert len(asked) == len(set(asked))
 
 
 def test_a_stored_index_that_is_damaged_is_made_anew(results: Path, read: list[str]) -> None:

@@ -14,7 +14,9 @@ from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
 
 PORT = 8480
-RECORD = "[0-9]*T[0-9]*Z-*"  # name of a record's folder: when it began
+#: Name that the lab makes for a record's folder, of when it began. Records of other names are found
+#: from their folder of results only: what has a `manifest.json` may be of any program.
+RECORD = "[0-9]*T[0-9]*Z-*"
 #: What a record's, a machine's and a study's own folder has, by how deep it lies in the results.
 LOOKS = {3: "manifest.json", 2: f"{RECORD}/manifest.json", 1: f"*/{RECORD}/manifest.json"}
 
@@ -56,16 +58,25 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
     is_file = named.is_file()
     if not is_file and not named.is_dir():
         raise SpecFault("there is no such folder", at=str(named), fix="name a folder of results")
-    lowered.for_reading(named.absolute().parent if is_file else named)
+    results, path = (named.absolute().parent, "") if is_file else _shown(named)
+    lowered.for_reading(_foreign(named, results))
     from sojourn.view import dumps, links
     from sojourn.view.serve import serve
 
     if is_file:
         dumps.check(named)
-        results, path = named.absolute().parent, links.dump(named.name)
-    else:
-        results, path = _shown(named)
+        path = links.dump(named.name)
     serve(results, port, lambda address: put(f"open {address}\n^C ends it"), path)
+
+
+def _foreign(named: Path, results: Path) -> Path:
+    """By whose owner the rights are lowered: the first that is not root's, else the results.
+
+    All of the results is served, so one folder of another user is enough: it may hold anything.
+    """
+    whole, top = named.resolve(), results.resolve()
+    between = (one for one in whole.parents if one.is_relative_to(top))
+    return next((one for one in (whole, top, *between) if one.stat().st_uid), results)
 
 
 def _shown(folder: Path) -> tuple[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import extras, spec
+from sojourn.cli import lowered
 from sojourn.cli.app import main
 from sojourn.importers.testing import content
 
@@ -136,3 +138,46 @@ def test_a_study_a_machine_or_a_record_that_is_named_is_shown(
         (other, "/"),
         (other.parent, "/"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("named", "owned", "like"),
+    [
+        ("s/m/20260101T000000Z-0001", ".", "."),
+        ("s/m/20260101T000000Z-0001", "s", "s"),
+        ("s/m/20260101T000000Z-0001", "s/m", "s/m"),
+        ("s/m/20260101T000000Z-0001", "s/m/20260101T000000Z-0001", "s/m/20260101T000000Z-0001"),
+        ("s/m/20260101T000000Z-0001", "..", "."),
+        (".", ".", "."),
+        (DUMP, ".", "."),
+        (DUMP, DUMP, DUMP),
+        (DUMP, "..", "."),
+    ],
+)
+def test_root_reads_as_a_stranger_where_any_folder_of_what_is_served_is_anothers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, owned: str, like: str
+) -> None:
+    """All of the results is served, also where a record of root's own in it is named."""
+    pytest.importorskip("uvicorn", reason="needs the extra view")
+    from sojourn.view import serve
+
+    results = tmp_path / "results"
+    record = results / "s/m/20260101T000000Z-0001"
+    record.mkdir(parents=True)
+    (record / "manifest.json").write_text("{}")
+    (results / DUMP).write_bytes(content("ring.json"))
+    stranger, real = (results / owned).resolve(), Path.stat
+
+    def stat(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        seen = real(path, follow_symlinks=follow_symlinks)
+        if not path.is_relative_to(tmp_path):
+            return seen
+        return os.stat_result((*seen[:4], 1000 if path == stranger else 0, *seen[5:]))
+
+    lowered_to: list[Path] = []
+    monkeypatch.setattr(lowered, "for_reading", lowered_to.append)
+    monkeypatch.setattr(serve, "serve", lambda *_: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", stat)
+        assert main(["view", str(results / named)]) == 0
+    assert lowered_to == [(results / like).resolve()]

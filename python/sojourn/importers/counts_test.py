@@ -132,6 +132,19 @@ def test_the_runs_of_a_series_of_memtier_are_read(tmp_path: Path) -> None:
     assert [one.name for one in few] == ends
 
 
+def test_of_runs_of_memtier_without_best_and_worst_only_a_few_are_read(tmp_path: Path) -> None:
+    def runs(count: int) -> bytes:
+        whole = several(count)
+        every = {key: one for key, one in whole.items() if not key.startswith(("BEST", "WORST"))}
+        return json.dumps(every, indent=4).encode()
+
+    _, series = importers.read(put(tmp_path, runs(memtier.SERIES_MOST)))
+    assert series[-1].name == f"run {memtier.SERIES_MOST} Totals"
+    with pytest.raises(SpecFault, match=f"more than {memtier.SERIES_MOST} runs") as refused:
+        importers.read(put(tmp_path, runs(memtier.SERIES_MOST + 1)))
+    assert "a file of its own" in refused.value.fix
+
+
 def test_a_result_of_memtier_without_numbers_is_refused(tmp_path: Path) -> None:
     whole = json.loads(content("memtier.json"))
     del whole["ALL STATS"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.importers.durations import quantile
-from sojourn.importers.file import File, count, fault, number, table, time_ns
+from sojourn.importers.file import ALONE, File, count, fault, number, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.packed import decoded
 from sojourn.importers.series import Facts, Series
@@ -59,7 +59,9 @@ def _of_several(whole: dict[str, Any], at: str) -> list[Series]:
     ends = {name: key for name, key in _ENDS.items() if key in whole}
     if not each and not ends:
         raise fault("ALL STATS is missing", at, "wait for memtier's end")
-    if each and (not ends or len(each) <= SERIES_MOST):
+    if not ends and len(each) > SERIES_MOST:
+        raise fault(f"it has more than {SERIES_MOST} runs", at, ALONE)
+    if each and len(each) <= SERIES_MOST:
         made = _all(whole, each, at)
         if len(made) <= SERIES_MOST or not ends:
             return made

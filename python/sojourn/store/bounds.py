@@ -37,14 +37,14 @@ class Time:
 
     @property
     def fault(self) -> RunFault:
-        """That it is over."""
+        """What is raised once no time is left."""
         return RunFault(
             f"the query takes longer than {self.whole_s:g} s",
             at="sojourn sql",
             fix="ask for less, or run it yourself with `sojourn sql`, which has no limit",
         )
 
-    def check(self) -> None:
+    def refuse_late(self) -> None:
         """Go on only while there is some left; RunFault once it is over."""
         if not self.left_s:
             raise self.fault

@@ -22,10 +22,9 @@ from sojourn.store import files, index
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
 from sojourn.store.find import read
 from sojourn.store.listing import own
-from sojourn.store.named import POINTS, shown
+from sojourn.store.named import FROM, POINTS, shown
 from sojourn.store.record import OF_RECORD, left_out_of
 
-FROM = ("study", "machine", "record")
 _BESIDE = [index.AT, index.BYTES, index.CHANGED]
 _SETTING = ("key", "phase", "fraction", "point_rps", "setting")
 LEFT = pa.schema(
@@ -61,7 +60,7 @@ class Part:
 
 
 OnFault: TypeAlias = Callable[[Path, Fault], None]
-Check: TypeAlias = Callable[[], None]
+Before: TypeAlias = Callable[[], None]
 
 
 def parts(
@@ -69,7 +68,7 @@ def parts(
     on_fault: OnFault | None,
     *,
     has_resources: bool = False,
-    check: Check | None = None,
+    before: Before | None = None,
 ) -> Iterator[Part]:
     """What each record of a folder gives; one that cannot be read is handed to `on_fault`.
 
@@ -77,14 +76,14 @@ def parts(
         results: folder of the records.
         on_fault: takes a record that cannot be read, and why.
         has_resources: read the resources of each point, too.
-        check: is called before each record, and raises where there is no time for it.
+        before: is called before each record, and raises where there is no time for it.
 
     Raises:
-        Fault: a record cannot be read, and there is no `on_fault`; or `check` raised it.
+        Fault: a record cannot be read, and there is no `on_fault`; or `before` raised it.
     """
     for path in own(results):
-        if check:
-            check()
+        if before:
+            before()
         try:
             with files.readable(path, OF_RECORD):
                 part = _part(path, has_resources=has_resources)

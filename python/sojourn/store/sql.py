@@ -30,7 +30,7 @@ from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
 from sojourn.store import gather
 from sojourn.store.bounds import Bounds, Time
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
-from sojourn.store.gather import FROM
+from sojourn.store.named import FROM
 
 if TYPE_CHECKING:
     import duckdb
@@ -176,8 +176,8 @@ def query(
     library = extras.need(extras.SQL)
     has_resources = USED in statement.lower()
     time = Time(bounds.seconds) if bounds else None
-    check = time.check if time else None
-    outcome = list(gather.parts(results, on_fault, has_resources=has_resources, check=check))
+    in_time = time.refuse_late if time else None
+    outcome = list(gather.parts(results, on_fault, has_resources=has_resources, before=in_time))
     try:
         base = connect(outcome, has_resources=has_resources, bounds=bounds)
         with contextlib.closing(base):

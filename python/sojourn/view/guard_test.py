@@ -76,6 +76,8 @@ def test_only_this_site_writes_and_only_with_the_key(served: Served) -> None:
         (own, "/wrong", 403),
         ("http://127.0.0.1:1", ROOT, 403),
         ("", ROOT, 403),
+        ("http://[", ROOT, 403),  # no address at all
+        (f"{own}/", ROOT, 403),
     ):
         reply = served.ask("/r/a/b/c/note", "POST", body, head={"Origin": origin}, root=root)
         assert reply.status == status, (origin, root)

@@ -27,7 +27,7 @@ def unquoted(text: str) -> str:
 
 
 def record(name: str, part: str = "") -> str:
-    """The page of a record, or a part of it: `report`, `live`, `events`, `note`.
+    """The page of a record, or a part of it: `report`, `runs`, `events`, `note`.
 
     >>> record('a/b/c"d', "report")
     '/r/a/b/c%22d/report'

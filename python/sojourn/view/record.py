@@ -51,7 +51,8 @@ def page(request: Request) -> Response:
 
 
 def _entry(path: Path, name: str) -> Entry:
-    return entries.read(path, name)
+    """Without what only the list shows: a page that follows a study asks after each point."""
+    return entries.read(path, name, is_listed=False)
 
 
 def parts(name: str, path: Path) -> dict[str, Any]:

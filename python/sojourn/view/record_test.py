@@ -18,7 +18,7 @@ pytest.importorskip("starlette", reason="needs the extra view")
 pytest.importorskip("uvicorn", reason="needs the extra view")
 
 from sojourn import spec, store
-from sojourn.browse import notes, records
+from sojourn.browse import entries, notes, records
 from sojourn.browse.curves import Curve, Load
 from sojourn.browse.index import Index
 from sojourn.view import links, live, pages, plot, record
@@ -121,8 +121,15 @@ def test_a_page_beyond_the_most_hears_why_it_is_not_followed(
     assert "other pages follow" in json.loads(data.removeprefix("data: "))
 
 
-def test_fewer_pages_wait_than_a_browser_opens_connections() -> None:
-    assert live.STREAMS_MOST < 6
+def test_what_only_the_list_shows_is_not_read_for_a_page(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that follows a study asks for it after each point."""
+    asked: list[Path] = []
+    for name in ("_count", "_measured"):
+        monkeypatch.setattr(entries, name, asked.append)
+    assert record.parts(NAME, results / NAME)["entry"].answer == "12k/s at p99 ≤ 1 ms"
+    assert asked == []
 
 
 def test_records_take_turns_in_a_picture_and_the_rest_is_named(results: Path) -> None:

@@ -1,7 +1,8 @@
 """The report of a record as `sojourn report` writes it, computed once.
 
-The page runs scripts of its own, so it is sandboxed: it has no origin, sees no cookie, and cannot
-ask this server for anything.
+The page runs scripts of its own, so it is sandboxed: it has no origin and cannot ask this server
+for anything. Its address has the key, so it runs no script but the lab's own, known by digest, and
+its policy lets it send nothing.
 """
 
 from __future__ import annotations

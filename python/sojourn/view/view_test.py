@@ -21,8 +21,7 @@ pytest.importorskip("uvicorn", reason="needs the extra view")
 
 from sojourn import spec, store
 from sojourn.browse import entries, notes
-from sojourn.browse.index import FORM, Index
-from sojourn.disk import cache
+from sojourn.browse.index import Index
 from sojourn.errors import StoreFault
 from sojourn.plan import Verdict, next_point
 from sojourn.plan.rehearsal import imagine
@@ -264,14 +263,6 @@ def test_ten_thousand_records_are_read_once_and_then_known_by_their_folders(
     assert len(Index(results).whole()) == 999
 
 
-def test_an_index_of_another_form_is_made_anew(results: Path) -> None:
-    assert len(Index(results).whole()) == 1
-    cache.keep(f"{FORM} {results.resolve()}", b"damaged")
-    assert [entry.points for entry in Index(results).whole()] == [
-        len(list((results / NAME / "points").iterdir()))
-    ]
-
-
 def _measured(record: OpenRecord, study: spec.Study, count: int) -> None:
     for _ in range(count):
         point = next_point(study, record.outcomes(), PLANS)
@@ -325,4 +316,5 @@ def test_a_running_study_is_seen_as_it_goes_on_and_its_end_is_reported(tmp_path:
     assert "<h1>No report yet</h1>" in views[0]
     assert "<h1>the newest answer</h1>" in views[-1]
     assert "<tr data-key=" in views[-1], "numbers are followed, too"
+    assert f'href="{ROOT}/r/' in views[-1], "links of what is followed have the key, too"
     assert any("Highest load within the target" in view for view in views)
