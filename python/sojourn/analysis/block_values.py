@@ -120,6 +120,8 @@ def losses(service: Combinations, load: float, q: float | None) -> dict[Setting,
         keys = {
             run.key for run in _at(finding, load) if run.is_believed and _value(run, q) == math.inf
         }
+        if not keys:
+            continue
         outcomes = [m.outcome for m in part.data.of(part.spec.label) if m.outcome.point.key in keys]
         if requests := sum(outcome.requests for outcome in outcomes):
             results[part.levels] = sum(outcome.lost for outcome in outcomes) / requests

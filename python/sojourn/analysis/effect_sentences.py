@@ -31,6 +31,7 @@ UNINFORMATIVE = 1e4  # from one end of an interval to the other
 LOST_OR_GREW = "requests were lost, or the queue grew"
 OPEN_BORDER = "how much load fits has no closed interval under some levels"
 NO_LOAD = "no load fits"
+NO_LOAD_SOME = f"{NO_LOAD} under some levels"
 _OF_MEDIAN = math.sqrt(math.pi / 2)  # its standard deviation, of that of a mean of normal values
 
 
@@ -133,20 +134,21 @@ class Saying:
         """
         pairs = self.contrast.pairs()
         left = [pair for pair in pairs if not borders.without.issuperset(pair)]
-        if not unlike and (side := _one_sided(left, borders)):
-            return self._no_load(number, side)
         out = {cell for pair in pairs if pair not in left for cell in pair}
+        count = f"{len(pairs) - len(left)} of {len(pairs)}"
+        note = f"{NO_LOAD} in {count} pairs, which are left out" if out else ""
+        if not unlike and (side := _one_sided(left, borders)):
+            return _noted(self._no_load(number, side), note)
         cells = tuple(cell for cell in self.contrast.cells if cell not in out)
         value, interval = combined(replace(self.contrast, cells=cells), borders.closed)
-        is_without = any(cell in borders.without for pair in left for cell in pair)
-        why = f"{NO_LOAD} under some levels" if is_without or (out and not left) else OPEN_BORDER
+        if pairs:
+            is_without = any(cell in borders.without for pair in left for cell in pair)
+        else:  # a fraction of a design compares all of its combinations at once
+            is_without = not borders.without.isdisjoint(self.contrast.cells)
+        why = NO_LOAD_SOME if is_without or (out and not left) else OPEN_BORDER
         reason = "" if interval else why
         result = self.effect(number, value, interval, reason=reason, unlike=unlike)
-        if not (out and result.interval):
-            return result
-        note = f"{NO_LOAD} in {len(pairs) - len(left)} of {len(pairs)} pairs, which are left out"
-        doubt = "; ".join(filter(None, (result.doubt, note)))
-        return replace(result, doubt=doubt, sentence=f"{result.sentence}, but {note}")
+        return _noted(result, note) if result.interval else result
 
     def _no_load(self, number: Number, side: int) -> Effect:
         """Of a service of which some load fits under one of the levels alone."""
@@ -185,6 +187,14 @@ class Saying:
             doubt=number.doubt,
             sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + text,
         )
+
+
+def _noted(effect: Effect, note: str) -> Effect:
+    """The effect with a note in its doubt and its sentence; "" adds none."""
+    if not note:
+        return effect
+    doubt = "; ".join(filter(None, (effect.doubt, note)))
+    return replace(effect, doubt=doubt, sentence=f"{effect.sentence}, but {note}")
 
 
 def _one_sided(pairs: Sequence[tuple[Setting, Setting]], borders: Borders) -> int:

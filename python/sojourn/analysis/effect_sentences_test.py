@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from sojourn import analysis
 from sojourn.analysis import counted
 from sojourn.analysis.block_values import Borders
-from sojourn.analysis.effect_sentences import LIMIT, Number, Saying
+from sojourn.analysis.effect_sentences import LIMIT, NO_LOAD_SOME, OPEN_BORDER, Number, Saying
 from sojourn.analysis.factors_test import THREADS, asked, effect, played
 from sojourn.findings.effects import Effect
 from sojourn.plan.setting import Setting
@@ -95,6 +96,33 @@ def test_where_one_level_alone_lets_load_fit_that_is_the_answer(level: int, side
         f"no load fits within QoS with a = {level}, and some does with {3 - level}"
     )
     assert counted.is_decided(one)
+
+
+def test_pairs_that_are_left_out_are_named_where_one_level_alone_lets_load_fit() -> None:
+    """In the pair that is left out no load fits under either level."""
+    without = frozenset(CELLS[1:])
+    fitting = frozenset(CELLS[:1])
+    one = of_borders(Borders(closed=dict.fromkeys(fitting, ENDS), fitting=fitting, without=without))
+    assert (one.endless, one.interval) == (-1, None)
+    assert one.doubt == "no load fits in 1 of 2 pairs, which are left out"
+    assert one.sentence == (
+        f"no load fits within QoS with a = 2, and some does with 1, but {one.doubt}"
+    )
+    assert counted.is_decided(one)
+
+
+def test_in_a_fraction_of_a_design_no_load_under_some_levels_is_named() -> None:
+    """It has no pairs: only (1, x) and (2, y) of it are measured."""
+    cells = (CELLS[0], CELLS[3])
+    saying = Saying(Contrast(cells, "a", 1, 2, is_fraction=True), "a")
+    borders = Borders(
+        closed={CELLS[0]: ENDS}, fitting=frozenset(cells[:1]), without=frozenset(cells[1:])
+    )
+    one = saying.of_borders(Number(LIMIT, is_time=False), borders, unlike="")
+    assert one.reason == NO_LOAD_SOME
+    open_ = replace(borders, without=frozenset())
+    other = saying.of_borders(Number(LIMIT, is_time=False), open_, unlike="")
+    assert other.reason == OPEN_BORDER
 
 
 def test_where_no_load_fits_at_all_or_only_under_some_levels_nothing_is_decided() -> None:

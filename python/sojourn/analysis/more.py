@@ -2,8 +2,9 @@
 
 Effects of factors say by themselves how many blocks they want: their half-width on the logarithm is
 h = t(n − 1)·s/√n of n blocks, so that s is known, and with it the least n at which the interval
-spans a factor of three at most. Where a question knows of no such number, four times as much of
-what it asks for halves its intervals. A study that is not finished wants no more than its rest.
+spans a factor of three at most. Where a block is infinite, it is the least n of which the median
+has an interval. Where a question knows of no such number, four times as much of what it asks for
+halves its intervals. A study that is not finished wants no more than its rest.
 
 A command measures the whole study: its time is that of all services and combinations.
 """
@@ -19,7 +20,7 @@ from itertools import chain
 
 from sojourn.analysis import counted, reasons, rerun
 from sojourn.analysis.answer_kind import Answer
-from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
+from sojourn.analysis.effect_sentences import LIMIT, NO_LOAD_SOME, PEAK, UNLIKE
 from sojourn.findings.effects import Effect
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
@@ -30,7 +31,7 @@ from sojourn.plan.left_out import ABANDONED
 from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.rehearsal import Rehearsal
 from sojourn.spec import Study
-from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, blocks_for_middle
 
 HALVES = 4  # times as much halves an interval
 AIM = 0.9  # of the widest interval that answers, on the logarithm: the next one scatters too
@@ -38,12 +39,13 @@ BLOCKS_MAX = 1000
 SHIELD = "run.shield"
 REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s"
 _KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
+_INFINITE = re.compile(r"it is infinite in (\d+) of (\d+) blocks")
 
 
 def settle(
     data: StudyData, findings: Findings, who: Sequence[Answer], left: Rehearsal | None = None
 ) -> Settle | None:
-    """What would settle the rest; None where nothing was measured.
+    """What would settle the rest; None where nothing was measured, or where no more runs can.
 
     Args:
         data: the study and its points.
@@ -76,15 +78,19 @@ def _rest(data: StudyData, left: Rehearsal) -> Settle:
 
 
 def _failed(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle | None:
-    """All of it once more, where nothing is open but combinations that failed."""
+    """All of it once more, where nothing is open but what has no answer at all.
+
+    Such as combinations that failed, or questions beside those that speak for the study.
+    """
     parts = [kind.counted(findings) for kind in who] or [counted.of_factors(findings.factors)]
     is_open = any(part is not None and part.done < part.of for part in parts)
-    if is_open or not any(one.state == ABANDONED for one in data.left_out):
+    is_silent = findings.unanswered or any(one.state == ABANDONED for one in data.left_out)
+    if is_open or not is_silent:
         return None
     return Settle(
         command=rerun.anew(data),
         seconds=sum(o.wall_s for o in _outcomes(data)),
-        why="measure what failed, once it can run",
+        why="measure what has no answer, once it can run",
     )
 
 
@@ -98,7 +104,7 @@ def _longer(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settl
     times = {key: HALVES * _value(data.study, key) for key in keys}
     return Settle(
         command=rerun.with_values(data, times),
-        seconds=sum(o.wall_s * _growth(data, o.point.phase, keys) for o in _outcomes(data)),
+        seconds=_seconds(data, times),
         why="halve the intervals",
     )
 
@@ -106,12 +112,6 @@ def _longer(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settl
 def _is_open(kind: Answer, findings: Findings) -> bool:
     part = kind.counted(findings)
     return kind.name in findings.unanswered or part is None or part.done < part.of
-
-
-def _growth(data: StudyData, phase: Phase, keys: Mapping[str, None]) -> int:
-    """Times as long as a phase takes with four times as much of each key."""
-    grows = data.questions.kind_of(phase).grows_with
-    return math.prod(HALVES for key in grows if key in keys)
 
 
 def _searched_s(data: StudyData, command: str) -> float:
@@ -158,7 +158,8 @@ def _any_length(data: StudyData) -> Settle | None:
 def blocks_wanted(effect: Effect) -> int:
     """Blocks of which an effect's interval spans a factor of three at most, by its own scatter.
 
-    One that has no interval yet is taken to scatter as equal runs usually do.
+    One that has no interval yet is taken to scatter as equal runs usually do. One that is infinite
+    in some blocks wants as many as its median needs for an interval.
 
     >>> from sojourn.stats.interval import Interval
     >>> of = Effect(what="p99", is_time=True, base="1", level="2", ratio=2.0, coverage=0.95,
@@ -166,6 +167,8 @@ def blocks_wanted(effect: Effect) -> int:
     >>> blocks_wanted(of)
     8
     """
+    if found := _INFINITE.match(effect.reason):
+        return blocks_for_middle(int(found[1]))
     aim = AIM * math.log(counted.SPAN_MAX) / 2
     if effect.interval is None or effect.blocks < BLOCKS_MIN:
         return difference.blocks_for(math.exp(aim), difference.SPREAD, most=BLOCKS_MAX)
@@ -175,9 +178,26 @@ def blocks_wanted(effect: Effect) -> int:
     return difference.blocks_for(math.exp(aim), of_one / math.sqrt(2), most=BLOCKS_MAX)
 
 
+def _is_closable(effect: Effect) -> bool:
+    """Whether more of anything can settle it.
+
+    Nothing can where no load fits, or where all blocks are infinite.
+    """
+    if effect.reason == NO_LOAD_SOME:
+        return False
+    found = _INFINITE.match(effect.reason)
+    return not found or found[1] != found[2] or int(found[2]) < BLOCKS_MIN
+
+
 def _of_factors(data: StudyData, findings: Findings) -> Settle | None:
-    """More blocks of the sweep, of the peaks, or a longer search: what the open effects rest on."""
-    left = list(chain.from_iterable(map(counted.open_effects, findings.factors)))
+    """More blocks of the sweep, of the peaks, or a longer search: what the open effects rest on.
+
+    None where nothing of that can settle any of them.
+    """
+    every = list(chain.from_iterable(map(counted.open_effects, findings.factors)))
+    left = [effect for effect in every if _is_closable(effect)]
+    if every and not left:
+        return None
     run = data.study.run
     is_unlike = any(effect.reason.startswith(UNLIKE) for effect in left)
     now: dict[str, float] = {REPEATS: run.repeats, PEAKS: run.peak_repeats}
@@ -193,7 +213,7 @@ def _of_factors(data: StudyData, findings: Findings) -> Settle | None:
         wanted[key] = max(value, wanted.get(key, 0.0))
     if not wanted:
         wanted = {REPEATS: HALVES * run.repeats}  # trends alone are open
-    seconds = _seconds(_outcomes(data), data.study, wanted)
+    seconds = _seconds(data, wanted)
     why = f"bring {len(left) or 'all'} intervals within a factor of {counted.SPAN_MAX:g}"
     why = why.replace(" 1 intervals", " 1 interval")
     shield = {SHIELD: "none"} if is_unlike else {}
@@ -207,15 +227,17 @@ def _search_s(effect: Effect, budget_s: float) -> float:
     return 10.0 * math.ceil(max(2.0, times) * budget_s / 10.0)
 
 
-def _seconds(outcomes: Sequence[Outcome], study: Study, wanted: Mapping[str, float]) -> float:
-    """What the study takes with these values: each phase as many times as long as it was."""
-    run = study.run
-    times = {
-        Phase.PEAK: wanted.get(PEAKS, run.peak_repeats) / run.peak_repeats,
-        Phase.SEARCH: wanted.get(SEARCH, run.search.budget_s) / run.search.budget_s,
-        Phase.SWEEP: wanted.get(REPEATS, run.repeats) / run.repeats,
-    }
-    return sum(o.wall_s * times.get(o.point.phase, 1.0) for o in outcomes)
+def _seconds(data: StudyData, values: Mapping[str, float]) -> float:
+    """What the study takes with these values, s: each phase grows with its own keys."""
+    grown = {key: value / _value(data.study, key) for key, value in values.items()}
+    return sum(
+        o.wall_s * math.prod(grown.get(key, 1.0) for key in _grows_with(data, o.point.phase))
+        for o in _outcomes(data)
+    )
+
+
+def _grows_with(data: StudyData, phase: Phase) -> Sequence[str]:
+    return data.questions.kind_of(phase).grows_with
 
 
 def _outcomes(data: StudyData) -> list[Outcome]:

@@ -35,8 +35,12 @@ def again(data: StudyData) -> str:
 
 
 def anew(data: StudyData) -> str:
-    """The command that measures all of it once more, whatever there is; "" if it takes none."""
-    return f"{again(data)} --new" if takes_values(data) else ""
+    """The command that measures all of it once more, whatever there is.
+
+    Args:
+        data: a study of which the command takes values.
+    """
+    return f"{again(data)} --new"
 
 
 def _typed(data: StudyData) -> str:

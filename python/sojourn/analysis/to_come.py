@@ -42,9 +42,10 @@ def open_names(data: StudyData, left: Rehearsal) -> Iterator[str]:
 
 
 def _first(data: StudyData, left: Rehearsal) -> str:
-    """The question of the first point that is to come; of the load axis, the first of all."""
+    """The question of the first point that is to come; of the load axis, the first asked."""
     names = (_what(data, point)[0] for point in left.points)
-    return next(filter(None, names), next(iter(data.questions), ""))
+    every = (q.name for s in data.study.services for q in data.questions.asked(data.study, s))
+    return next(filter(None, names), next(every, ""))
 
 
 def _what(data: StudyData, point: Point) -> tuple[str, str, str]:

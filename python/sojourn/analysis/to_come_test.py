@@ -43,6 +43,19 @@ def test_a_study_that_was_ended_early_is_not_answered(whole: StudyData) -> None:
     assert part.state.word != "answered"
 
 
+def test_loads_of_a_service_that_was_not_begun_are_counted_once() -> None:
+    one = memcached(measure=["sweep"])
+    asked = study_of(one, one.model_copy(update={"label": "other"}))
+    changes = {"fractions": (0.1, 0.3, 0.5, 0.7), "repeats": 1, "measure_s": 4.0}
+    asked = asked.model_copy(update={"run": asked.run.model_copy(update=changes)})
+    played = run_study(asked, capacity_rps=20_000)
+    begun = tuple(m for m in played.measured if m.outcome.point.service == one.label)
+    assert 0 < len(begun) < len(played.measured)
+    result = analysis.study(replace(played, measured=begun), answers())
+    assert result.unanswered == ("sweep",) * 4
+    assert result.state.of == 8
+
+
 def test_a_record_that_is_complete_wants_nothing_more(whole: StudyData) -> None:
     done = replace(ended(whole, 1), is_complete=True)
     assert to_come.ahead(done) is None
@@ -60,6 +73,16 @@ def test_more_blocks_of_what_is_begun_leave_one_thing_open(whole: StudyData) -> 
     assert left is not None
     assert list(to_come.open_names(more, left)) == ["sweep"]
     assert analysis.study(more, answers()).state.of == 5
+
+
+def test_where_only_the_load_axis_is_left_a_question_is_open_that_is_asked() -> None:
+    """Not the first of all that there are."""
+    asked = study_of(memcached(measure=["max_load"]))
+    left = rehearse(asked, PLANS)
+    axis = replace(left, points=tuple(p for p in left.points if p.phase is Phase.PEAK))
+    assert axis.points
+    bare = StudyData(study=asked, measured=(), questions=PLANS)
+    assert list(to_come.open_names(bare, axis)) == ["max_load"]
 
 
 def test_an_unfinished_study_goes_on_and_is_not_begun_anew(whole: StudyData) -> None:

@@ -55,7 +55,8 @@ class Ladder:
         name: of the factor, for people.
         levels: their texts, lowest first.
         logs: blocks × levels: the number's logarithm, but for what a whole block has in common; nan
-            where no run was believed, inf where so many requests were lost that it is infinite.
+            where no run was believed, inf where so many requests were lost that it is infinite, or
+            where the queue grew.
         doubt: what to keep in mind beside it; "" if nothing.
     """
 

@@ -102,7 +102,9 @@ class Findings:
         points: every measured point, in order of time.
         left_out: combinations of levels without an answer, each with its reason.
         unanswered: names of questions that it asks and of which nothing is known, once for each
-            service; once for all of them where the question is about several.
+            service; once for all of them where the question is about several. Also once for each
+            load, pair or combination that an unfinished study has not begun, and for each
+            combination that was abandoned.
         state: how far the study has answered its own question, and what would settle the rest.
     """
 

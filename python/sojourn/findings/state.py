@@ -29,8 +29,8 @@ class State:
     Attributes:
         word: `ANSWERED`, `IN_PART` or `UNDECIDED`.
         done: how many of `of` are decided; unit: what is counted, plural: "cells", "effects".
-        settle: the one command that would decide the rest; None where nothing is open, or where
-            nothing was measured.
+        settle: the one command that would decide the rest; None where nothing is open, where
+            nothing was measured, or where no more runs can decide it.
     """
 
     done: int

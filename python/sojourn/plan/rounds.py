@@ -13,12 +13,11 @@ Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sojourn.plan import make
+from sojourn.plan import coin, make
 from sojourn.plan.axis import Axis
 from sojourn.plan.ladder import TIME, Round, Rules, climb
 from sojourn.plan.points import Cell, Outcome, Phase, Point
@@ -146,8 +145,7 @@ def _coverage(n: int, aside: int) -> float:
     >>> [round(_coverage(n, 0), 3) for n in (1, 3, 5, 6)]
     [0.0, 0.75, 0.938, 0.969]
     """
-    below = sum(math.comb(n, k) for k in range(aside + 1))
-    return max(0.0, 1 - 2 * below * 0.5**n)
+    return max(0.0, 1 - 2 * coin.below(aside + 1, n))
 
 
 def _aside(n: int) -> int:

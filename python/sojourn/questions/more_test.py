@@ -10,6 +10,8 @@ import pytest
 
 from sojourn import spec
 from sojourn.analysis import counted, more, state
+from sojourn.analysis.effect_sentences import NO_LOAD_SOME
+from sojourn.findings.effects import Effect
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
@@ -35,6 +37,11 @@ def study_data(name: str = "key_size", command: str = "") -> StudyData:
         command=command,
         questions=PLANS,
     )
+
+
+def without_end(reason: str) -> Effect:
+    """An effect of three blocks that has no ratio, for this reason."""
+    return replace(effect(0.1, 10), ratio=None, interval=None, blocks=3, reason=reason)
 
 
 @pytest.mark.parametrize("blocks", [3, 6])
@@ -213,10 +220,62 @@ def test_where_all_is_decided_but_what_failed_all_of_it_is_measured_anew() -> No
     asked = more.settle(data, study(factor(effect(1, 2))), ())
     assert asked is not None
     assert asked.command == "sojourn run key_size --profile quick --new"
-    assert asked.why == "measure what failed, once it can run"
+    assert asked.why == "measure what has no answer, once it can run"
     open_ = more.settle(data, study(factor(effect(0.1, 10))), ())
     assert open_ is not None
     assert "--set run.repeats=" in open_.command
+
+
+def test_what_has_no_answer_beside_effects_that_are_known_is_measured_anew() -> None:
+    """More blocks of what is known would not answer it."""
+    known = replace(study(factor(effect(1, 2))), unanswered=("sweep",))
+    asked = more.settle(study_data(), known, ())
+    assert asked is not None
+    assert asked.command == "sojourn run key_size --profile quick --new"
+    speaks = replace(every()["sweep"].found, unanswered=("qos_matrix",))
+    first = speaks.services[0]
+    sure = replace(first, points=first.points[:1])
+    who = (answers()["sweep"],)
+    beside = more.settle(study_data(), replace(speaks, services=(sure,)), who)
+    assert beside is not None
+    assert beside.command.endswith(" --new")
+
+
+@pytest.mark.parametrize(("infinite", "blocks"), [(1, 9), (2, 12)])
+def test_infinite_blocks_ask_for_as_many_as_the_median_needs(infinite: int, blocks: int) -> None:
+    one = without_end(f"it is infinite in {infinite} of 3 blocks: requests were lost")
+    assert more.blocks_wanted(one) == blocks
+    asked = more.settle(study_data(), study(factor(one)), ())
+    assert asked is not None
+    assert asked.command.endswith(f" --set run.repeats={2 * blocks}"), "three of six were valid"
+
+
+@pytest.mark.parametrize(
+    "reason", ["it is infinite in 3 of 3 blocks: the queue grew", NO_LOAD_SOME], ids=["all", "none"]
+)
+def test_nothing_is_asked_for_where_more_of_it_cannot_settle_anything(reason: str) -> None:
+    one = without_end(reason)
+    assert more.settle(study_data(), study(factor(one)), ()) is None
+    beside = more.settle(study_data(), study(factor(one, effect(0.1, 10))), ())
+    assert beside is not None
+    assert beside.why == "bring 1 interval within a factor of 3"
+    once = without_end("it is infinite in 1 of 1 blocks: requests were lost")
+    assert more.settle(study_data(), study(factor(once)), ()) is not None
+
+
+def test_every_phase_takes_longer_that_goes_with_a_key() -> None:
+    """Traced runs are repeated by block too."""
+    data = study_data()
+    traced = [
+        replace(m, outcome=replace(m.outcome, point=replace(m.outcome.point, phase=Phase.TRACE)))
+        for m in data.measured
+        if m.outcome.point.phase is Phase.SWEEP
+    ]
+    whole = sum(m.outcome.wall_s for m in traced)
+    both = replace(data, measured=tuple(traced))
+    values = {"run.repeats": 2.0 * data.study.run.repeats}
+    assert whole > 0
+    assert more._seconds(both, values) == pytest.approx(2 * whole)
 
 
 def test_without_a_point_there_is_nothing_to_settle() -> None:

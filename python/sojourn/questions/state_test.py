@@ -190,6 +190,14 @@ def test_a_verdict_that_is_open_does_not_make_a_study_undecided() -> None:
     assert state.of(result, answers()).word == "answered"
 
 
+def test_a_search_without_a_border_counts_once_where_it_is_counted_as_not_answered() -> None:
+    begun = border(100, 200)
+    result = of_service("max_load", begun, replace(begun, border=None))
+    assert state.of(result, answers()).text == "answered in part (1 of 2 services)"
+    apart = state.of(replace(result, unanswered=("max_load",)), answers())
+    assert (apart.done, apart.of) == (1, 2)
+
+
 def test_loads_and_the_highest_of_them_are_counted_together() -> None:
     findings = of_service("max_load", border(100, 200))
     both = replace(

@@ -126,7 +126,8 @@ def _outward(bound: float, way: int = 1) -> str:
     while bound != 1 and (bound - 1) * (value - 1) <= 0 and digits < DECIMALS_MAX:
         digits += 1
         value = _rounded(bound, digits, way)
-    return f"{value:.{max(0, digits)}f}"
+    text = f"{value:.{max(0, digits)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _rounded(value: float, digits: int, way: int) -> float:

@@ -21,6 +21,7 @@ Order Statistics, 3rd ed. (2003), 7.1.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.half_width import COVERAGE, student
+from sojourn.plan import coin
 from sojourn.plan.setting import Level, Setting
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
@@ -179,7 +181,7 @@ def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
     True
     """
     count = len(logs)
-    outside = next((k for k in range(count) if _below(k + 1, count) > (1 - COVERAGE) / 2), 0)
+    outside = next((k for k in range(count) if coin.below(k + 1, count) > (1 - COVERAGE) / 2), 0)
     if not outside:
         return None
     low, high = (
@@ -192,9 +194,14 @@ def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
     return math.exp(value), Interval(lo=math.exp(lo), hi=math.exp(hi))
 
 
-def _below(successes: int, count: int) -> float:
-    """Probability of fewer heads than these in so many throws of a coin."""
-    return float(math.fsum(math.comb(count, k) for k in range(successes)) / 2**count)
+def blocks_for_middle(infinite: int) -> int:
+    """Least blocks of which `middle` has an interval though so many are infinite.
+
+    >>> [blocks_for_middle(n) for n in (1, 2, 3)]
+    [9, 12, 15]
+    """
+    edge = (1 - COVERAGE) / 2
+    return next(n for n in itertools.count(1) if coin.below(infinite + 1, n) <= edge)
 
 
 def combined(

@@ -9,6 +9,7 @@ from sojourn import units
 from sojourn.analysis import rerun
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
+from sojourn.analysis.more import BLOCKS_MAX, HALVES
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
@@ -33,8 +34,6 @@ from sojourn.questions.blame.words import sentence
 from sojourn.spec import ServiceSpec
 
 TRACED_MAX = 5  # lines of the tracer
-MORE = 4  # times as many blocks halve an interval
-BLOCKS_MAX = 1000  # of one start, as a study may ask for them
 
 
 class BlameAnswer(Answer):
@@ -222,7 +221,7 @@ def _settle(section: Blames, data: StudyData, spec: ServiceSpec, asked: Asked) -
     if not is_open or not section.rows:
         return None
     planned = planned_blocks(data.study, asked, len(section.rows))
-    blocks = min(BLOCKS_MAX, MORE * planned)
+    blocks = min(BLOCKS_MAX, HALVES * planned)
     command = rerun.with_values(data, {f"services.{spec.label}.blame.blocks": blocks})
     if not command or blocks <= planned:
         return None

@@ -39,8 +39,16 @@ class MaxLoadAnswer(Answer):
         return replace(most, headline=text, answer=text)
 
     def counted(self, findings: Findings) -> Counted | None:
-        """Services of which the interval is narrow, or that no load suits."""
-        own = [most for one in findings.services if (most := one.section(MaxLoad))]
+        """Services of which the interval is narrow, or that no load suits.
+
+        One that has no border counts only where what has no answer is not counted apart.
+        """
+        is_apart = self.name in findings.unanswered
+        own = [
+            most
+            for one in findings.services
+            if (most := one.section(MaxLoad)) and (most.border or not is_apart)
+        ]
         return count(map(_is_decided, own), "services") if own else None
 
     def settle(self, findings: Findings) -> Settle | None:

@@ -74,8 +74,11 @@ def _measured(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
     """All that carry as many pairs as any other one, whatever becomes of what is open there."""
-    known = _measured(candidates)
-    return [one for one in known if all(_is_beaten(two, one) for two in known if two is not one)]
+    return [
+        one
+        for one in _measured(candidates)
+        if all(_is_beaten(two, one) for two in candidates if two is not one)
+    ]
 
 
 def _is_beaten(one: Candidate, by: Candidate) -> bool:
@@ -84,10 +87,12 @@ def _is_beaten(one: Candidate, by: Candidate) -> bool:
 
 
 def _able(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """All that may carry most: as many pairs as surely fit under the best, if open ones fit."""
-    known = _measured(candidates)
-    most = max((one.fits or 0 for one in known), default=0)
-    return [one for one in known if (one.fits or 0) + one.open >= most]
+    """All that may carry most: as many pairs as surely fit under the best, if open ones fit.
+
+    Of a setting without a matrix all pairs are open.
+    """
+    most = max((one.fits or 0 for one in candidates), default=0)
+    return [one for one in candidates if (one.fits or 0) + one.open >= most]
 
 
 def _headline(candidates: Sequence[Candidate]) -> str:
@@ -95,13 +100,13 @@ def _headline(candidates: Sequence[Candidate]) -> str:
     if not _measured(candidates):
         return f"{len(candidates)} scheduler settings, none with a matrix"
     if not best:
-        able, of = len(_able(candidates)), len(_measured(candidates))
+        able, of = len(_able(candidates)), len(candidates)
         return f"Which setting carries most is open: {able} of {of} may"
-    fits = f"{best[0].fits} of {best[0].cells} pairs of loads"
+    fits = f"{_surely(best[0])} of {best[0].cells} pairs of loads"
     if len(best) == 1:
         name = called(best[0])
         return fitting(f"{capital(name)} carries most: {fits}", f"{capital(name)}: {fits}", fits)
-    return fitting(f"{len(best)} of {len(_measured(candidates))} settings carry most: {fits}")
+    return fitting(f"{len(best)} of {len(candidates)} settings carry most: {fits}")
 
 
 def _sentences(bakeoff: Bakeoff) -> Iterator[str]:
@@ -115,7 +120,7 @@ def _sentences(bakeoff: Bakeoff) -> Iterator[str]:
         fits = f"With {names} up to {_most(to)} load of both together fits"
         yield short(f"{fits}{least}.", f"{fits}.", f"Up to {_most(to)} load of both together fits.")
     elif rest:
-        able = _able(rest)
+        able = _able(bakeoff.candidates)
         surely = min(one.fits or 0 for one in able)
         perhaps = max((one.fits or 0) + one.open for one in able)
         fits = f"{surely} to {perhaps} of {able[0].cells}"

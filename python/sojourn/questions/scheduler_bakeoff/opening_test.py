@@ -11,7 +11,7 @@ from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
 from sojourn.questions.testing_state import made
 
 
-def candidates(*numbers: tuple[int, int]) -> Sequence[Candidate]:
+def candidates(*numbers: tuple[int | None, int]) -> Sequence[Candidate]:
     """A setting for each (pairs that fit, pairs that are open) of nine."""
     return [
         made(
@@ -22,7 +22,7 @@ def candidates(*numbers: tuple[int, int]) -> Sequence[Candidate]:
             fits=fits,
             cells=9,
             open=still,
-            most=0.5,
+            most=None if fits is None else 0.5,
             levels=(),
         )
         for nth, (fits, still) in enumerate(numbers)
@@ -33,14 +33,17 @@ def candidates(*numbers: tuple[int, int]) -> Sequence[Candidate]:
     ("numbers", "headline"),
     [
         (((6, 0), (3, 3)), "S0 carries most: 6 of 9 pairs of loads"),
-        (((6, 2), (3, 3)), "S0 carries most: 6 of 9 pairs of loads"),
+        (((6, 2), (3, 3)), "S0 carries most: at least 6 of 9 pairs of loads"),
         (((6, 0), (6, 0), (3, 0)), "2 of 3 settings carry most: 6 of 9 pairs of loads"),
         (((6, 0), (3, 4)), "Which setting carries most is open: 2 of 2 may"),
         (((6, 1), (6, 1), (1, 1)), "Which setting carries most is open: 2 of 3 may"),
+        (((6, 0), (None, 9)), "Which setting carries most is open: 2 of 2 may"),
+        (((9, 0), (None, 9)), "S0 carries most: 9 of 9 pairs of loads"),
+        (((None, 9), (None, 9)), "2 scheduler settings, none with a matrix"),
     ],
 )
 def test_a_setting_with_open_pairs_may_carry_more(
-    numbers: tuple[tuple[int, int], ...], headline: str
+    numbers: tuple[tuple[int | None, int], ...], headline: str
 ) -> None:
     assert opening._headline(candidates(*numbers)) == headline
 
@@ -49,6 +52,12 @@ def test_the_sentence_says_what_may_fit_where_the_order_is_open() -> None:
     each = tuple(candidates((6, 0), (3, 4)))
     first, *_ = opening._sentences(made(Bakeoff, candidates=each, disagreements=()))
     assert first == "Most may fit with s0 and s1: 3 to 7 of 9 pairs of loads."
+
+
+def test_a_setting_without_a_matrix_may_carry_all_pairs() -> None:
+    each = tuple(candidates((6, 0), (None, 9)))
+    first, *_ = opening._sentences(made(Bakeoff, candidates=each, disagreements=()))
+    assert first == "Most may fit with s0 and s1: 0 to 9 of 9 pairs of loads."
 
 
 def test_the_most_together_is_a_bound_where_pairs_are_open() -> None:

@@ -12,7 +12,7 @@ from sojourn.questions.testing_state import Made, made, of_study
 
 
 def found() -> Made:
-    """A setting that was looked at, and one that was not."""
+    """A setting that was looked at, and one that was not: all its pairs are open."""
     properties = tuple(
         Property(name=name, verdict=verdict, said="")
         for name, verdict in zip(ALL, ("yes", "no", "undecided"), strict=True)
@@ -20,7 +20,7 @@ def found() -> Made:
     one = made(
         scheduler_bakeoff.Candidate, properties=properties, fits=3, cells=9, open=2, paper=()
     )
-    bare = replace(one, properties=(), cells=0, open=0)
+    bare = replace(one, properties=(), fits=None, open=9, most=None)
     whole = of_study("scheduler_bakeoff", scheduler_bakeoff.Bakeoff(candidates=(one, bare)))
     part = qos_matrix.QosMatrix(matrices=(matrix("both", "open"),))  # is in it already
-    return Made(whole.having("qos_matrix", part), 9, 15, "pairs and properties")
+    return Made(whole.having("qos_matrix", part), 9, 24, "pairs and properties")

@@ -33,11 +33,13 @@ class SweepAnswer(Answer):
     def counted(self, findings: Findings) -> Counted | None:
         """Loads of which there is a number, or that are surely more than is served.
 
-        A service without any load lacks one at least.
+        A service without any load lacks one at least. Of an unfinished study, what has no answer
+        is counted apart, load by load.
         """
         own = [one for one in findings.services if self.name in one.sections]
         known = ([any((p.is_believed, p.is_overloaded)) for p in one.points] for one in own)
-        each = (of or [False] for of in known)
+        least: list[bool] = [] if self.name in findings.unanswered else [False]
+        each = (of or least for of in known)
         return count((known for loads in each for known in loads), "loads") if own else None
 
 

@@ -70,8 +70,8 @@ def state(effect: Effect) -> str:
 def times(effect: Effect) -> str:
     """`3.1×` where it is sure, `≤ 1.4×` where no difference was shown, `–` where nothing is known.
 
-    A ratio without an interval is put into brackets; `∞` where the queue grows without end beside
-    the one and not beside the other.
+    A ratio without an interval is put into brackets; `∞` where the queue grows without end, or
+    requests are lost, beside the one and not beside the other. `0×` where no load fits beside it.
     """
     if effect.endless:
         return "∞" if effect.endless > 0 else "0×"
@@ -105,8 +105,8 @@ def _figure(findings: Findings, factor: FactorFinding) -> Figure:
         caption=(
             "A number with × is surely another than alone, beyond what equal runs differ by. With"
             " ≤ no difference was shown; it is at most that. In brackets: one block, so no"
-            " interval. ∞: the queue grows as long as the load lasts, or requests were lost. A"
-            " dash: nothing is known."
+            " interval. ∞: the queue grows as long as the load lasts, or requests were lost. 0×: no"
+            " load fits. A dash: nothing is known."
         ),
         alt="; ".join(f"{r['antagonist']} {r['intensity']}: {r['shown']}" for r in records[:20]),
         table=from_records(COLUMNS, records),

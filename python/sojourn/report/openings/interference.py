@@ -99,9 +99,9 @@ def _no_room(who: str, what: str, effects: Sequence[Effect]) -> str:
     """What so many neighbours do to a number that is endless beside them."""
     if not effects[0].is_time:
         return f"{who} leave no load within QoS"
-    load = what.partition(" at ")[2]
+    number, _, load = what.partition(" at ")
     if any(one.reason != MORE_THAN_SERVED for one in effects):
-        return f"{who} cost requests at {load}"
+        return f"{who} make {number} infinite at {load}"
     return f"{who} leave no room for {load}"
 
 
@@ -118,7 +118,8 @@ def _endless(what: str, effects: Sequence[Effect]) -> str:
     if any(one.reason != MORE_THAN_SERVED for one in effects):
         return short(
             f"At {load} {number} is infinite beside {beside}.",
-            f"At {load} {number} is infinite beside {len(who)} neighbours: requests were lost.",
+            f"At {load} {number} is infinite beside {len(who)} neighbours: requests were lost, or "
+            "the queue grew.",
         )
     return short(
         f"At {load} {number} grows without end beside {beside}.",
