@@ -111,7 +111,7 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
 
 
 def losses(service: Combinations, load: float, q: float | None) -> dict[Setting, float]:
-    """Of the requests of runs whose quantile is infinite, the share that was lost, by combination.
+    """Of the requests of runs with an infinite quantile, the share that was lost, by combination.
 
     Only of believed runs at one load: what is infinite elsewhere is so because the queue grew.
     """

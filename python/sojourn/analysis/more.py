@@ -167,8 +167,8 @@ def blocks_wanted(effect: Effect) -> int:
     >>> blocks_wanted(of)
     8
     """
-    if found := _INFINITE.match(effect.reason):
-        return blocks_for_middle(int(found[1]))
+    if infinite := _INFINITE.match(effect.reason):
+        return blocks_for_middle(int(infinite[1]))
     aim = AIM * math.log(counted.SPAN_MAX) / 2
     if effect.interval is None or effect.blocks < BLOCKS_MIN:
         return difference.blocks_for(math.exp(aim), difference.SPREAD, most=BLOCKS_MAX)
@@ -185,8 +185,8 @@ def _is_closable(effect: Effect) -> bool:
     """
     if effect.reason == NO_LOAD_SOME:
         return False
-    found = _INFINITE.match(effect.reason)
-    return not found or found[1] != found[2] or int(found[2]) < BLOCKS_MIN
+    infinite = _INFINITE.match(effect.reason)
+    return not infinite or infinite[1] != infinite[2] or int(infinite[2]) < BLOCKS_MIN
 
 
 def _of_factors(data: StudyData, findings: Findings) -> Settle | None:

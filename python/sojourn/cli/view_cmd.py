@@ -70,7 +70,7 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
 
 
 def _foreign(named: Path, results: Path) -> Path:
-    """By whose owner the rights are lowered: the first that is not root's, else the results.
+    """The folder of which the owner reads: the first that is not root's, else the results.
 
     All of the results is served, so one folder of another user is enough: it may hold anything.
     """

@@ -13,6 +13,7 @@ from sojourn.knobs import settings
 from sojourn.knobs.settings import TEXT, Setting
 from sojourn.manage import limits
 from sojourn.places.ledger import Book
+from sojourn.run import signals
 
 CAP = "cap"  # the note of what the warden may write
 #: A file of the kernel, and what is written to it.
@@ -62,10 +63,12 @@ class Notes:
             self._settings[path] = replace(one, old=old or "")
             self._made.setdefault(path, set()).add(text)
             results.append(self._settings[path])
-        before = self._entries.pop(key, None)
-        self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
-        if before is not None:
-            self.book.undone(before)
+        # A signal in between would leave an entry that nobody crosses out.
+        with signals.deaf():
+            before = self._entries.pop(key, None)
+            self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
+            if before is not None:
+                self.book.undone(before)
 
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be.

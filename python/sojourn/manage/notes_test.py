@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage.notes import CAP, Notes
+from sojourn.run import signals
 from sojourn.run.journal import Journal, read
 
 QUOTA = "/cpu.cfs_quota_us"
@@ -45,6 +48,26 @@ def test_what_the_warden_alone_has_written_is_put_back(
     assert notes.restore() == []
     assert file.read_text() == "20000\n"
     assert notes.is_empty
+    journal.close()
+    assert not journal.path.exists()
+
+
+def test_a_signal_while_a_note_is_written_leaves_none_behind(
+    notes: Notes, file: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes.write(QUOTA, "50000")
+    fsync = os.fsync
+
+    def stopped(handle: int) -> None:
+        fsync(handle)
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("sojourn.run.journal.os.fsync", stopped)
+    with pytest.raises(signals.Interrupted), signals.ending_in_order():
+        notes.write(QUOTA, "60000")
+    assert notes.restore() == []
+    assert file.read_text() == "20000\n"
     journal.close()
     assert not journal.path.exists()
 

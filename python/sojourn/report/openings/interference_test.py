@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from sojourn.findings.effects import MORE_THAN_SERVED, Effect
 from sojourn.report.openings import interference
 
@@ -14,7 +16,7 @@ def endless(reason: str) -> Effect:
         what=WHAT,
         is_time=True,
         base="none",
-        level="noise:cpu@75%",
+        level=json.dumps("noise:cpu@75%"),
         ratio=None,
         interval=None,
         coverage=0.95,
