@@ -821,7 +821,7 @@ def test_sigterm_puts_everything_back_and_ends_well(here: Stand, state: Path) ->
     before = here.snapshot()
     config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
     with started(here, config=config) as manager:
-        assert until(lambda: here.quota() is not None)
+        assert until(lambda: here.quota() == pytest.approx(0.3))
         manager.terminate()
         assert manager.wait(20) == 0
     assert here.snapshot() == before
