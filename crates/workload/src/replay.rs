@@ -101,12 +101,7 @@ impl Access<'_> {
             ),
             (hosts, "hosts are named in the log, and the target gets what is sent of all of them"),
         ];
-        let some: Vec<_> = counts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        (!some.is_empty()).then(|| some.join("; "))
+        joined(counts.map(|(count, what)| (count > 0).then(|| format!("{count} {what}"))))
     }
 
     /// What a reader must know who sends its requests at its times; `None`: they are those of arrivals.
@@ -128,6 +123,12 @@ impl Access<'_> {
     }
 }
 
+/// Those notes that there are, in one text; `None`: there is none.
+pub fn joined(notes: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
 /// `text` without the mark that some editors begin a file with.
 pub fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -138,7 +139,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
     whole_lines(text).map(|(line, number)| (line.trim(), number))
 }
 
-/// The same with the space, because a tab at the end stands before a field that is empty.
+/// The same with the space, because a tab at the end is followed by an empty field.
 fn whole_lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
     unmarked(text).lines().zip(1..).filter(|(line, _)| {
         let line = line.trim_start();

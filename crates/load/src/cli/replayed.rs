@@ -98,7 +98,6 @@ mod tests {
         args.and_then(|args| args.job().map_err(|fault| fault.to_string()))
     }
 
-    /// The job of `--replay` of a text, and more flags.
     /// The job of a log with this text, and the name of its file.
     fn named(text: &str, flags: &[&str]) -> (Result<Job, String>, String) {
         let nth = NTH.fetch_add(1, Ordering::Relaxed);
@@ -111,6 +110,7 @@ mod tests {
         (job, file)
     }
 
+    /// The job of `--replay` of a text, and more flags; `FILE` is the name of its file.
     fn job(text: &str, flags: &[&str]) -> Result<Job, String> {
         let (job, file) = named(text, flags);
         job.map(|mut job| {

@@ -43,7 +43,7 @@ pub(super) struct Reopener {
     replaced: u64,
     out_of_ports: u64,
     overlong: u64,
-    /// How often the server let one take no more requests that has no spare.
+    /// How often the server sent `GOAWAY` on one that has no spare.
     unrelieved: u64,
     heard: Vec<u8>,
     refusal: Vec<u8>,

@@ -130,9 +130,8 @@ pub struct ThreadMeasurement {
     pub newest_first_ns: Option<u64>,
     /// How often a connection was replaced because more came than the reply has.
     pub overlong: u64,
-    /// How often the server let a connection take no more requests (`GOAWAY`) that has no spare, because too
-    /// few files may be open; and how many may.
-    pub unrelieved: (u64, u64),
+    /// How often the server sent `GOAWAY` on a connection that has no spare, because too few files may be open.
+    pub unrelieved: u64,
     /// Requests given up because no reply came within the job's `timeout`.
     pub timed_out: u64,
     /// When a closed loop had sent all of its plan before its time was over, ns.

@@ -89,14 +89,18 @@ fn may_look_at(folder: &Path, pid: u32, name: &str) -> Result<(), Fault> {
 
 /// Name of a process; `None` if there is none.
 pub fn name(proc_root: &Path, pid: u32) -> Option<String> {
-    let comm = fs::read(proc_root.join(pid.to_string()).join("comm")).ok()?;
-    Some(String::from_utf8_lossy(&comm).trim_end().to_owned())
+    comm(&proc_root.join(pid.to_string()))
 }
 
 /// Name of a thread; empty if it is gone.
 pub fn thread_name(proc_root: &Path, tgid: u32, tid: u32) -> String {
-    let path = proc_root.join(format!("{tgid}/task/{tid}/comm"));
-    fs::read_to_string(path).map_or_else(|_| String::new(), |comm| comm.trim_end().to_owned())
+    comm(&proc_root.join(format!("{tgid}/task/{tid}"))).unwrap_or_default()
+}
+
+/// The name in a folder of /proc; it may hold any bytes.
+fn comm(folder: &Path) -> Option<String> {
+    let comm = fs::read(folder.join("comm")).ok()?;
+    Some(String::from_utf8_lossy(&comm).trim_end().to_owned())
 }
 
 /// Kernel threads have no command line and no memory map.
@@ -203,6 +207,19 @@ mod tests {
         sleep.kill().unwrap();
         sleep.wait().unwrap();
         assert!(fault.what.contains("no TCP port"), "{fault}");
+    }
+
+    #[test]
+    fn names_may_hold_any_bytes() {
+        let root = std::env::temp_dir().join(format!("sojourn-comm-{}", std::process::id()));
+        let thread = root.join("10/task/11");
+        fs::create_dir_all(&thread).unwrap();
+        for folder in [root.join("10"), thread] {
+            fs::write(folder.join("comm"), b"a\xff\n").unwrap();
+        }
+        let names = (name(&root, 10), thread_name(&root, 10, 11));
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(names, (Some("a\u{fffd}".into()), "a\u{fffd}".into()));
     }
 
     /// Files, network and program of a process are in the folders of those of its threads that run.

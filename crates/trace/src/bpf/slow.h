@@ -45,7 +45,7 @@ struct slow_counts {
 	u64 dropped;		/* slow requests for which the ring had no room */
 	u64 foreign;		/* requests that other processes replied to; in no other count */
 	u64 untracked;		/* requests on connections for which there was no memory */
-	u64 together;		/* bytes that came while a request on their connection had no reply */
+	u64 together;		/* times that more bytes came on a connection before the reply to what had come */
 	u64 lower_bounds;	/* of the requests in totals, those that may have come before they were timed */
 	u64 totals[TOTAL_BINS];	/* all requests by total */
 };

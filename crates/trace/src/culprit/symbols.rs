@@ -180,7 +180,8 @@ fn symbols(symbolizer: &Symbolizer, process: Option<u32>, addresses: &[u64]) -> 
 /// Everybody may write to `/tmp`: what another user has put there is a lie, or a pipe that is waited for for ever.
 fn has_own_map(pid: u32) -> bool {
     let folder = Path::new("/proc").join(pid.to_string());
-    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let status = fs::read(folder.join("status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let inner = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     let Some(number) = inner.and_then(|line| line.split_ascii_whitespace().last()) else {
         return false;

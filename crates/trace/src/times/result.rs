@@ -17,7 +17,7 @@ pub struct Counts {
     pub dropped: u64,
     /// Requests after [`MOST`] others, which fill the memory for them here.
     pub left_out: u64,
-    /// Bytes that came while a request on their connection had no reply.
+    /// Times that more bytes came on a connection before the reply to what had come.
     pub together: u64,
     /// Requests on its ports that processes of others replied to; they are in no other number.
     pub foreign: u64,

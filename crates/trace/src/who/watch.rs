@@ -15,6 +15,7 @@ use crate::attach::kernel;
 use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::pidns;
+use crate::attach::target;
 use crate::reconstruct::bytes::{u32_at, u64_at};
 use crate::reconstruct::layout::{who_cpu, who_task};
 
@@ -171,10 +172,10 @@ fn close(tid: u32, in_ns: u64, (started_ns, ended_ns): (u64, u64), out: &[u32], 
     } else if let Some(task) = seen.tasks.iter_mut().find(|task| task.tid == tid) {
         add(task, run_ns);
     } else {
-        let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+        let name = target::name(Path::new("/proc"), tid).unwrap_or_default();
         let has_program = |pid| process::folder(Path::new("/proc"), pid).join("exe").exists();
         let is_kernel = pid.is_some_and(|pid| !has_program(pid));
-        let name = if pidns::is_outside(tid) { "(outside)" } else { name.trim_end() };
+        let name = if pidns::is_outside(tid) { "(outside)" } else { &name };
         let mut task = WhoTask {
             name: name.to_owned(),
             tid,
@@ -198,7 +199,8 @@ fn add(task: &mut WhoTask, run_ns: u64) {
 }
 
 fn process_of(tid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let status = std::fs::read(format!("/proc/{tid}/status")).ok()?;
+    let status = String::from_utf8_lossy(&status); // it begins with the name, which may hold any bytes
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 

@@ -185,8 +185,7 @@ fn of_access(mut log: replay::Access<'_>, method: Option<&str>) -> Result<Read, 
     }
     let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
     let Read { gaps_ns, note } = of_stamps(&mut stamps_ns);
-    let notes: Vec<_> = [note, log.note(), log.ends_note()].into_iter().flatten().collect();
-    Ok(Read { gaps_ns, note: (!notes.is_empty()).then(|| notes.join("; ")) })
+    Ok(Read { gaps_ns, note: replay::joined([note, log.note(), log.ends_note()]) })
 }
 
 fn of_columns(text: &str, file: &str) -> Result<Read, Fault> {

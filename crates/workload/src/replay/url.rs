@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Schemes of what a web server is asked for. `blob:`, `file:` or `chrome-extension:` name what is none of its.
+/// Schemes of what a web server is asked for. No server has what `blob:`, `file:` or `chrome-extension:` names.
 const SCHEMES: [&str; 2] = ["http", "https"];
 
 /// What a server is asked for by a URL or a path, without what ends a line of a request; `None`: it is neither.

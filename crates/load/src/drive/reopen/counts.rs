@@ -1,7 +1,6 @@
 //! How often connections ended and were opened again, by what happened.
 
 use super::Reopener;
-use crate::transports::sockets::files;
 
 impl Reopener {
     pub(in crate::drive) fn reconnects(&self) -> u64 {
@@ -28,8 +27,8 @@ impl Reopener {
         self.overlong
     }
 
-    /// How often the server let one take no more requests that has no spare, and how many files may be open.
-    pub(in crate::drive) fn unrelieved(&self) -> (u64, u64) {
-        (self.unrelieved, files::allowed())
+    /// How often one without a spare was sent `GOAWAY`.
+    pub(in crate::drive) fn unrelieved(&self) -> u64 {
+        self.unrelieved
     }
 }

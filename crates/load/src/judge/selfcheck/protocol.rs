@@ -14,6 +14,7 @@ use crate::job::target::{Carrier, Target};
 use crate::protocols;
 use crate::protocols::protocol_sniff;
 use crate::protocols::status_counts::REFUSED;
+use crate::transports::sockets::files;
 
 pub(super) const CHECK: Check = Check {
     name: "protocol",
@@ -54,8 +55,6 @@ impl Talk {
         let heard = run.threads.iter().map(|thread| &thread.heard).find(|heard| !heard.is_empty());
         let tls = run.threads.iter().filter_map(|thread| thread.tls.as_ref());
         let tls_wrong = tls.map(|seen| &seen.wrong).find(|wrong| !wrong.is_empty());
-        let each = run.threads.iter().map(|thread| thread.unrelieved);
-        let unrelieved = each.reduce(|all, one| (all.0 + one.0, one.1)).unwrap_or_default();
         let counts = run.long.as_ref().map_or_else(|| counts(run), |result| result.counts);
         Self {
             sent: counts.sent,
@@ -64,7 +63,7 @@ impl Talk {
             heard: heard.cloned().unwrap_or_default(),
             tls_wrong: tls_wrong.cloned().unwrap_or_default(),
             newest_first_ns: run.threads.iter().filter_map(|it| it.newest_first_ns).min(),
-            unrelieved,
+            unrelieved: (run.threads.iter().map(|it| it.unrelieved).sum(), files::allowed()),
         }
     }
 }

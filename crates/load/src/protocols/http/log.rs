@@ -33,7 +33,7 @@ pub(super) struct Log {
     pub(super) lines: Vec<u32>,
     /// Values in them that were replaced by numbers.
     pub(super) numbered: usize,
-    /// What else was left out of it, its times among that.
+    /// What else a reader must know: what was left out, and that no request has a time.
     left_out: Option<String>,
 }
 
@@ -99,9 +99,7 @@ impl Log {
             if let Some(method) = taken.method {
                 access.keep_method(method);
             }
-            let notes = [access.no_times_note(), access.note()];
-            let notes: Vec<String> = notes.into_iter().flatten().collect();
-            log.left_out = (!notes.is_empty()).then(|| notes.join("; "));
+            log.left_out = replay::joined([access.no_times_note(), access.note()]);
             access.entries.into_iter().for_each(|entry| add(&mut log, entry.path));
             log.numbered = numbers.replaced;
             return log.filled();
@@ -150,8 +148,7 @@ pub(crate) fn note(job: &Job) -> Option<String> {
     let rest = of_trace.and_then(|of| of.strip_prefix(job.paths_file.as_str()));
     let is_in_trace = !job.find_max && rest.is_some_and(|it| it.is_empty() || it.starts_with(','));
     let left_out = log.left_out.clone().filter(|_| !is_in_trace);
-    let both: Vec<String> = numbered.into_iter().chain(left_out).collect();
-    (!both.is_empty()).then(|| both.join("; "))
+    replay::joined([numbered, left_out])
 }
 
 /// Refuses paths beside those of a log.

@@ -71,8 +71,8 @@ fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
 
 /// The fourth field of `stat`; the second, a name in brackets, may hold anything.
 fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    String::from_utf8_lossy(&stat).rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 fn may_run(tid: u32, cpu: usize) -> bool {
