@@ -133,12 +133,11 @@ fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again
 #[test]
 fn requests_over_which_a_server_dies_have_failed_and_are_not_sent_again() {
     for transport in usable() {
-        let peer = Peer::start(Manner::Dies(20, Duration::from_millis(200)));
+        let peer = Peer::start(Manner::Dies(20, Duration::from_millis(400)));
         let (timeout, connections) = ("10s".into(), 1);
         let got = run(Job { timeout, connections, ..to(&peer, transport) });
         let (closed, again) = (count(&got, Outcome::Closed), got.result.checks.sent_again);
-        // Some are, where this program stands still between a request and the look at its connection.
-        assert!(closed > 8 && again < closed, "{transport}: {closed}, {again} sent again");
+        assert!(closed > 8 && again * 4 < closed, "{transport}: {closed}, {again} sent again");
     }
 }
 

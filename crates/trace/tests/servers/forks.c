@@ -4,11 +4,12 @@
  *
  * Prints its port. A request is 32 bytes, the reply one.
  */
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "port.h"
 
 static void answer(int fd)
 {
@@ -27,15 +28,11 @@ static void answer(int fd)
 
 int main(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(at);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int listener = listen_and_print();
 
 	signal(SIGCHLD, SIG_IGN);	/* so that no process waits to be collected */
-	if (bind(listener, (void *)&at, size) || listen(listener, 8) || getsockname(listener, (void *)&at, &size))
+	if (listener < 0)
 		return 1;
-	printf("%d\n", ntohs(at.sin_port));
-	fflush(stdout);
 	for (;;) {
 		int fd = accept(listener, 0, 0);
 

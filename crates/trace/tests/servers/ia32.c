@@ -6,15 +6,15 @@
  * Ends with 77 where the kernel takes no such calls.
  */
 #define _GNU_SOURCE
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "port.h"
 
 enum { READ32 = 3, WRITE32 = 4, GETPID32 = 20, NANOSLEEP32 = 162 };
 
@@ -33,9 +33,7 @@ static void refused(int signal)
 
 int main(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(at);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	int listener, one = 1;
 	/* Where 32 bits reach. */
 	unsigned char *low = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	int32_t *length = (int32_t *)(low + 64), got;
@@ -44,10 +42,9 @@ int main(void)
 	signal(SIGSEGV, refused);
 	if (low == MAP_FAILED || call32(GETPID32, 0, 0, 0) != getpid())
 		return 77;
-	if (bind(listener, (void *)&at, size) || listen(listener, 8) || getsockname(listener, (void *)&at, &size))
+	listener = listen_and_print();
+	if (listener < 0)
 		return 1;
-	printf("%d\n", ntohs(at.sin_port));
-	fflush(stdout);
 	for (;;) {
 		int fd = accept(listener, 0, 0);
 

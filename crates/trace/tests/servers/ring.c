@@ -6,14 +6,14 @@
  */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
-#include <netinet/in.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "port.h"
 
 static struct io_uring_params about;
 static unsigned char *sq, *cq;
@@ -57,9 +57,7 @@ static void *map(size_t bytes, off_t offset)
 
 int main(void)
 {
-	struct sockaddr_in where = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(where);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	int listener, one = 1;
 	char bytes[32];
 
 	ring = syscall(SYS_io_uring_setup, 8, &about);
@@ -68,11 +66,9 @@ int main(void)
 	sq = map(about.sq_off.array + about.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
 	cq = map(about.cq_off.cqes + about.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
 	entries = map(about.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-	if (bind(listener, (void *)&where, size) || listen(listener, 8) ||
-	    getsockname(listener, (void *)&where, &size))
+	listener = listen_and_print();
+	if (listener < 0)
 		return 1;
-	printf("%d\n", ntohs(where.sin_port));
-	fflush(stdout);
 	for (;;) {
 		int fd = accept(listener, 0, 0);
 
