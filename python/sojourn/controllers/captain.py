@@ -6,7 +6,7 @@ it is a constant. A start limit of 1 CPU is as there. That best-effort groups ge
 limits leave is this lab's addition: the original has no best-effort work.
 
 Periods are those of the group's own quota, of any length, as the kernel counts them. Where a look
-has no such count, each sample of 100 ms is one. What looks between two samples count adds up.
+has no such count, each sample of 100 ms is one. Counts of looks in between add up.
 """
 
 from __future__ import annotations

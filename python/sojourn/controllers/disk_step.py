@@ -60,15 +60,13 @@ def resumed(now: Look, c: Mapping[str, float]) -> State | None:
     used = {name: level for name, level in levels.items() if level}
     if not used:
         return None
-    until_s = now.t_s + c["io_rest_s"]
-    return {
-        "is": HELD,
-        "size": 0.0,
-        "at": now.t_s,
-        "used": used,
-        "rest_s": c["io_rest_s"],
-        "until": until_s,
-    }
+    return _held(now, c, {"size": 0.0, "at": now.t_s, "used": used})
+
+
+def _held(now: Look, c: Mapping[str, float], state: State) -> State:
+    """The same limits, held until a first rest is over."""
+    rest_s = c["io_rest_s"]
+    return {**state, "is": HELD, "rest_s": rest_s, "until": now.t_s + rest_s}
 
 
 def judged(
@@ -89,8 +87,7 @@ def judged(
         return None, _free(now, state, why)
     if any(late.probability(remains) > c["fine"] for late in since):
         return state, []
-    held = {**state, "is": HELD, "rest_s": c["io_rest_s"], "until": now.t_s + c["io_rest_s"]}
-    return held, []
+    return _held(now, c, state), []
 
 
 def grown(now: Look, c: Mapping[str, float], state: State) -> tuple[State | None, list[Change]]:

@@ -2,8 +2,8 @@
 
 What a service has started may be in other groups than its first process. So each process that is
 moved is noted with its own group, by number and start. Where all were in one group, the entry of
-the lab's group has that already. Who was started since goes where the nearest of those goes that
-it came of.
+the lab's group has that already. A process that was started later goes to the group of its nearest
+noted parent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Homes:
 
         Args:
             pid: of the process.
-            otherwise: the folder of those about whom, and about whose parents, nothing is noted.
+            otherwise: the folder of a process where neither it nor a parent is noted.
         """
         if self.places <= {otherwise}:
             return otherwise

@@ -36,7 +36,7 @@ def test_one_stall_in_the_newest_window_is_no_reason_to_refuse_the_start() -> No
     assert result.why == "120 of 10000 requests were late"
 
 
-def test_late_requests_in_each_window_are() -> None:
+def test_late_requests_in_each_window_are_a_reason_to_refuse_the_start() -> None:
     result = answer(look(i / 10, n=200, above=8) for i in range(11))
     assert (result.verdict, result.why) == ("no", "80 of 2000 requests were late")
     assert answer(look(i / 10, n=200, above=0) for i in range(11)).verdict == "yes"

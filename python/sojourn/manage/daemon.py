@@ -133,7 +133,7 @@ class Manager:
                 self._record = stack.enter_context(disk.append(path))
             except OSError as error:
                 raise disk.disk_fault(error, path) from None
-        return Watch(self.groups, Signals(self.tree), self.audit, self._absent)
+        return Watch(self.groups, Signals(self.tree, cpus), self.audit, self._absent)
 
     def _close(self) -> None:
         self._ready.stack.close()  # of the newest parts: a reload may have opened others

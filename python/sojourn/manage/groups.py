@@ -32,6 +32,7 @@ from sojourn.manage import quota as quotas
 from sojourn.manage.named import CPUSET, Named
 from sojourn.manage.notes import CAP, Notes, Step
 from sojourn.places.ledger import Book
+from sojourn.run import signals
 
 USER = "manage"
 NO_CPU = "it has no group with the controller cpu"
@@ -70,7 +71,8 @@ class Managed(Named):
         self._before_cap = None
         self._moved.clear()
         if self.spec.pid:
-            self._enter(self._on)
+            with signals.deaf():  # else its new group could be left behind
+                self._enter(self._on)
         else:
             self._lock(self._folders)
         if was is not None:
@@ -102,9 +104,8 @@ class Managed(Named):
 
     def _lock(self, folders: Iterable[str], *, is_shared: bool = False) -> None:
         """Each of them, until it is put back; HostFault if another manager has one."""
-        for folder in dict.fromkeys(folders):
-            handle = locks.locked(self.tree, folder, self.name, is_shared=is_shared)
-            self._locks.append(handle)
+        for folder in folders:
+            self._locks.append(locks.locked(self.tree, folder, self.name, is_shared=is_shared))
 
     def _lift(self, quota: float | None) -> None:
         """Undo a cap of the warden, which caps by path whatever group has it now."""

@@ -189,7 +189,7 @@ def test_a_quota_that_cannot_be_given_back_is_tried_again(kernel: Kernel) -> Non
     one.restore()
 
 
-def test_a_process_is_managed_once_and_its_group_by_nobody_else(kernel: Kernel, pid: int) -> None:
+def test_a_process_is_managed_once_and_its_group_by_no_one_else(kernel: Kernel, pid: int) -> None:
     fake = kernel(pid, home="/batch/inner")
     books = [MemoryBook() for _ in range(3)]
     first = by_number(fake, pid)

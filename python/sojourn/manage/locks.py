@@ -1,8 +1,8 @@
 """One manager of a control group: the kernel has a lock on the group's folder.
 
 A group that is managed is locked for its manager alone. A process that was named by its number is
-moved out of its group, so that group and those above it are locked as well, together with whoever
-else moves a process out of them. So neither a group nor a process has two managers.
+moved out of its group, so that group and those above it are locked as well, shared with other
+managers that move processes out of them. So neither a group nor a process has two managers.
 """
 
 from __future__ import annotations

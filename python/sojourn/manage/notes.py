@@ -63,7 +63,7 @@ class Notes:
             self._settings[path] = replace(one, old=old or "")
             self._made.setdefault(path, set()).add(text)
             results.append(self._settings[path])
-        # A signal in between would leave an entry that nobody crosses out.
+        # A signal in between would leave an entry that is never crossed out.
         with signals.deaf():
             before = self._entries.pop(key, None)
             self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
@@ -89,12 +89,16 @@ class Notes:
         self._settings.clear()
         self._made.clear()
         for key in [key for key in self._entries if key != CAP]:
-            self.book.undone(self._entries.pop(key))
+            self._cross_out(key)
 
     def drop_cap(self) -> None:
         """Cross out the cap, because nothing sets it any more, or another note has it."""
         if CAP in self._entries:
-            self.book.undone(self._entries.pop(CAP))
+            self._cross_out(CAP)
+
+    def _cross_out(self, key: str) -> None:
+        with signals.deaf():  # as in `note`
+            self.book.undone(self._entries.pop(key))
 
     def _put_back(self) -> list[str]:
         stuck = []
@@ -107,6 +111,6 @@ class Notes:
                     stuck.append(f"{path}: {error.strerror}")
                     continue
             if path in self._entries:
-                self.book.undone(self._entries.pop(path))
+                self._cross_out(path)
             del self._settings[path], self._made[path]
         return stuck

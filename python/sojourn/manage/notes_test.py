@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,27 @@ def test_a_signal_while_a_note_is_written_leaves_none_behind(
         notes.write(QUOTA, "60000")
     assert notes.restore() == []
     assert file.read_text() == "20000\n"
+    journal.close()
+    assert not journal.path.exists()
+
+
+@pytest.mark.parametrize("end", [Notes.restore, Notes.forget, Notes.drop_cap])
+def test_a_signal_while_a_note_is_crossed_out_leaves_none_behind(
+    notes: Notes, journal: Journal, monkeypatch: pytest.MonkeyPatch, end: Callable[[Notes], object]
+) -> None:
+    notes.note(CAP, [(QUOTA, "50000")])
+    notes.write(QUOTA, "60000")
+    undone = journal.undone
+
+    def stopped(entry: int) -> None:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGTERM)
+        undone(entry)
+
+    monkeypatch.setattr(journal, "undone", stopped)
+    with pytest.raises(signals.Interrupted), signals.ending_in_order():
+        end(notes)
+    assert notes.restore() == []
     journal.close()
     assert not journal.path.exists()
 

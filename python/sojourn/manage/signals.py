@@ -39,12 +39,13 @@ GUEST = 8  # from here on: time that is in the others already
 class Signals:
     """Reads signals, and remembers the reading before.
 
-    The CPUs that the machine's own signal is about are those of the groups read so far; of all CPUs
-    where no group was.
+    Attributes:
+        tree: the machine's files.
+        cpus: that the machine's own signal is about; (): all of them.
     """
 
     tree: Tree
-    _cpus: set[int] = field(default_factory=set)
+    cpus: tuple[int, ...] = ()
     _before: dict[str, tuple[float, float]] = field(default_factory=dict)
     _threads: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
     _accounts: dict[str, str] = field(default_factory=dict)
@@ -54,16 +55,17 @@ class Signals:
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
         results: dict[str, float | None] = {}
-        self._cpus.update(group.cpus)
-        used_s, is_service = self._used_s(group), not group.is_best_effort
+        cpu, is_service = group.cpu, not group.is_best_effort
+        is_asked = cpu is not None and (is_service or cpu.version == 2)
+        counts = _stats(cpu) if cpu is not None and is_asked else {}
+        used_s = self._used_s(group, counts)
         if used_s is None or is_service:
             threads = _schedstats(group.pids(), self.tree)
             used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
                 results["runq_delay_ms"] = self._delay_ms(group.name, threads)
         results["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
-        if is_service and group.cpu is not None:
-            counts = _stats(group.cpu)
+        if is_service:
             for name, key in COUNTS.items():
                 if key in counts:
                     results[name] = self._step(f"{group.name} {name}", counts[key])
@@ -83,7 +85,7 @@ class Signals:
                 name: Signal(value=one.value, age_ms=age_ms) for name, one in self._host.items()
             }
         results = {
-            "cpu": self._rate("host cpu", _host_s(self.tree, self._cpus), t_s),
+            "cpu": self._rate("host cpu", _host_s(self.tree, self.cpus), t_s),
             **{
                 f"psi_{what}": self._rate(f"host {what} psi", _pressure_s(self.tree, what), t_s)
                 for what in PRESSURES
@@ -95,12 +97,12 @@ class Signals:
         }
         return self._host
 
-    def _used_s(self, group: Managed) -> float | None:
+    def _used_s(self, group: Managed, counts: Mapping[str, int]) -> float | None:
         """CPU time by the group's own account; None: it has none."""
         if group.cpu is None:
             return None
         if group.cpu.version == 2:
-            used_us = _stats(group.cpu).get("usage_usec")
+            used_us = counts.get("usage_usec")
             return None if used_us is None else used_us / 1e6
         if group.name not in self._accounts:
             self._accounts[group.name] = _account(group, self.tree)

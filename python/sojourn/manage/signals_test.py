@@ -70,12 +70,11 @@ def written(root: Path, files: Mapping[str, str]) -> Tree:
     return Tree(root)
 
 
-def service(stat: str = "", cpus: tuple[int, ...] = (0,)) -> Any:
+def service(stat: str = "") -> Any:
     """A group of one process, 7, with this cpu.stat."""
     return SimpleNamespace(
         name="web",
         is_best_effort=False,
-        cpus=cpus,
         cpu=SimpleNamespace(version=2, text=lambda _name: stat),
         pids=lambda: (7,),
     )
@@ -89,8 +88,7 @@ def machine(*busy_s: int) -> str:
 
 
 def test_the_machines_cpu_time_is_that_of_the_cpus_that_groups_share(tmp_path: Path) -> None:
-    signals = Signals(written(tmp_path, {"proc/stat": machine(10, 10, 10, 10)}))
-    signals.of_group(service(cpus=(1, 2)), 0.0)
+    signals = Signals(written(tmp_path, {"proc/stat": machine(10, 10, 10, 10)}), (1, 2))
     signals.of_host(0.0)
     written(tmp_path, {"proc/stat": machine(14, 11, 12, 14)})
     assert signals.of_host(4.0)["cpu"].value == pytest.approx(0.75), "1 s and 2 s in 4 s"
@@ -98,8 +96,7 @@ def test_the_machines_cpu_time_is_that_of_the_cpus_that_groups_share(tmp_path: P
     whole.of_host(0.0)
     written(tmp_path, {"proc/stat": machine(4, 1, 2, 4)})
     assert whole.of_host(4.0)["cpu"].value == pytest.approx(11 / 4)
-    offline = Signals(written(tmp_path, {"proc/stat": "cpu 1 0 0 1"}))
-    offline.of_group(service(cpus=(1,)), 0.0)
+    offline = Signals(written(tmp_path, {"proc/stat": "cpu 1 0 0 1"}), (1,))
     offline.of_host(0.0)
     assert "cpu" not in offline.of_host(1.0), "no line is about its CPU"
 

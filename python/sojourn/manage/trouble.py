@@ -61,10 +61,10 @@ class Trouble:
         return self._not_in_force(look, config, guard) if guard is not None and is_due else ""
 
     def _not_in_force(self, look: Look, config: Config, guard: Guard) -> str:
-        """RunFault where a knob is not what it was set to; of a group that has gone: the next look.
+        """RunFault where a knob is not in force; a group that has gone is left to the next look.
 
         Returns:
-            Why it was the warden who set it; "": every knob is in force.
+            Why the warden has set the caps; "": every knob is in force.
         """
         for name, one in self.groups.items():
             why = one.lies() or self._bites.exceeded(one, look)

@@ -12,6 +12,7 @@ from sojourn.manage.audit import Audit
 from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
 from sojourn.manage.signals import Signals
+from sojourn.run.signals import deaf
 
 GONE = "gone"
 
@@ -45,7 +46,8 @@ class Watch:
         now_s = time.monotonic()
         for name in [name for name, one in self.groups.items() if not one.is_there]:
             self.audit.say(GONE, group=name)
-            self.absent.add(self.groups.pop(name))
+            with deaf():
+                self.absent.add(self.groups.pop(name))
         self.has_returned = self._take_again(now_s)
         for role in (BEST_EFFORT, CRITICAL):
             every = (*self.groups.values(), *self.absent.groups.values())

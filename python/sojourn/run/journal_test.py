@@ -130,9 +130,8 @@ def test_where_no_new_file_can_be_made_the_old_one_goes_on(
 
 
 def test_a_lab_that_dies_with_both_files_has_everything_undone_once(
-    tmp_path: Path, small: int, sleeper: subprocess.Popen[bytes]
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    del small
     lines = [entry(sleeper), {"event": "undone", "entry": 9}]
     for number in (2**22, 2**22 + 1):
         write(tmp_path, *lines, pid=number)

@@ -171,7 +171,7 @@ def _lines(handle: int) -> Iterator[bytes | None]:
 
 
 def _left(path: Path, lines: Iterable[bytes | None], *, is_locked: bool) -> Left:
-    """What lines say that is not crossed out behind; only that is in memory."""
+    """Entries that no later line crosses out; only these are in memory."""
     lab: dict[str, Any] = {}
     left: dict[int, Entry] = {}  # by line: who plants a journal may use a number twice
     at: dict[int, list[int]] = {}

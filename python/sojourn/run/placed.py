@@ -155,7 +155,7 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
 
 
 def _check_folder(spec: ServiceSpec, service: Service, facts: Facts) -> None:
-    """Refuse what the folder of a service that is built now does not have for its knobs."""
+    """Refuse a knob where the service's working folder lacks what its level needs."""
     asked = [name for name in spec.knobs if knobs.kind(name).asks_folder]
     folder = temporary.base(work.user_of(service)) if asked else None
     for name in asked:
