@@ -22,7 +22,6 @@ from sojourn.browse.index import Index
 from sojourn.findings.findings import Findings
 from sojourn.questions import parts
 from sojourn.store import files, index
-from sojourn.store.columns import setting_of
 from sojourn.store.named import shown
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ class Opened:
         hidden = {index.AT, index.BYTES, index.CHANGED, "setting"}
         rows = self._seen.table
         with files.readable(self.path, pipeline.STRANGE):
-            settings = [setting_of(row) for row in rows.to_pylist()]
             table = {name: _cells(rows[name]) for name in rows.column_names if name not in hidden}
+        settings = [outcome.point.setting for outcome in self._seen.outcomes]
         levels = list(dict.fromkeys(name for setting in settings for name in setting))
         believed = [outcome.is_believed for outcome in self._seen.outcomes]
         table["is_believed"] = np.array(believed, dtype=np.bool_)

@@ -41,7 +41,7 @@ def of_runs(results: Path, name: str, curve: Curve, load: Load) -> str:
 def of_record(results: Path, name: str) -> Sequence[tuple[str, str]]:
     """(what it does, command) for one record."""
     record = shown(name)
-    words = ["--", record] if record.startswith("-") else [record]  # else it were an option
+    words = ["--", record] if record.startswith("-") else [record]  # else it would be an option
     pairs = [
         ("the answer as text", _typed("show", *_in(results), *words)),
         ("its report as a file", _typed("report", *_in(results), *words)),

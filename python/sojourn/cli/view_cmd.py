@@ -70,7 +70,7 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
 
 
 def _foreign(named: Path, results: Path) -> Path:
-    """The folder of which the owner reads: the first that is not root's, else the results.
+    """Root reads as the owner of this folder: the first that is not root's, else the results.
 
     All of the results is served, so one folder of another user is enough: it may hold anything.
     """

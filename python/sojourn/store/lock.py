@@ -45,7 +45,7 @@ def take(folder: Path) -> IO[bytes]:
 
 
 def try_take(handle: int) -> bool:
-    """Take an open file's lock; False if another process writes into the record.
+    """Take an open file's lock; False if another process has it, or there are no locks.
 
     Whoever only looks (`is_live`) has the lock for a moment, so that is waited for.
     """

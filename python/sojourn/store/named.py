@@ -69,7 +69,7 @@ def shown(name: str) -> str:
     r"""A record's name in letters that any program can pass on; `resolve` takes it back.
 
     A folder may be called by any bytes. Those that are no text, and what controls a terminal, are
-    spelled. A digest tells apart what is spelled alike.
+    spelled. Names that are spelled alike have different digests.
 
     >>> shown("study/machine/20261126T120000Z-7d37")
     'study/machine/20261126T120000Z-7d37'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,11 +23,9 @@ from sojourn.plan.rehearsal import imagine
 from sojourn.testing_questions import PLANS
 from sojourn.view import live
 from sojourn.view.browser_testing import CHROMIUM, Browser
-from sojourn.view.serving_testing import ROOT, Served, serving
+from sojourn.view.serving_testing import NAME, ROOT, Served, own_folders, serving, unpacked
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
-NAME = "version_1/m/20261123T031248Z-7d37"
 STRANGE = '<img src=x onerror="document.body.dataset.ran=1">'
 ENTER = 13
 
@@ -49,15 +46,10 @@ class Looked:
 def looked(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Looked]:
-    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        (tmp_path / variable).mkdir(mode=0o700)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
-    results = tmp_path / "results"
-    with tarfile.open(GOLDEN) as packed:
-        packed.extractall(results)  # noqa: S202 - our own; Python 3.11.2 knows no filters
+    own_folders(tmp_path, monkeypatch)
+    results = unpacked(tmp_path)
     other = results / "other_study/m2/20260101T000000Z-0001"
     shutil.copytree(results / NAME, other)
-    store.keep_answer(results / NAME, "holds", "12k/s at p99 ≤ 1 ms", "answered")
     store.keep_answer(other, "violated", STRANGE, STRANGE)
     Index(results).whole()
     profile = tmp_path_factory.mktemp("profile")

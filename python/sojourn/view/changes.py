@@ -15,12 +15,13 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from sojourn.store.named import POINTS, number
+
 MOVED_TO, CREATE, ONLY_FOLDER, NO_LINK = 0x80, 0x100, 0x01000000, 0x02000000
 FLAGS = os.O_NONBLOCK | os.O_CLOEXEC  # the same bits as IN_NONBLOCK and IN_CLOEXEC
 GATHER_S = 1.0  # after a change: those that belong to it
 LOOK_S = 1.0  # without inotify
 IDLE_S = 30.0  # then it is looked whether the run still lives
-POINTS = "points"
 _READ = 64 * 1024
 
 
@@ -55,7 +56,7 @@ def newest(record: Path) -> Path | None:
     except OSError:
         return None
     numbered = [name for name in names if name.partition("-")[0].isdecimal()]
-    last = max(numbered, key=lambda name: int(name.partition("-")[0]), default=None)
+    last = max(numbered, key=number, default=None)
     return record / POINTS / last if last else None
 
 

@@ -16,7 +16,7 @@ from sojourn.errors import SpecFault
 from sojourn.importers import ring_dump
 from sojourn.importers.testing import content
 from sojourn.view import dumps
-from sojourn.view.serving_testing import ROOT, Served, serving
+from sojourn.view.serving_testing import ROOT, Served, own_folders, serving
 
 NAME = "ring-20261127T010832Z-001.json"
 STRANGE = '<img src=x onerror="document.body.dataset.ran=1">\u202e\x1b[2J'
@@ -25,9 +25,7 @@ STRANGE = '<img src=x onerror="document.body.dataset.ran=1">\u202e\x1b[2J'
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the black box leaves it, with a dump that was taken beside memcached."""
-    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        (tmp_path / variable).mkdir(mode=0o700)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+    own_folders(tmp_path, monkeypatch)
     place = tmp_path / "dumps"
     place.mkdir(mode=0o700)
     (place / NAME).write_bytes(content("ring.json"))

@@ -11,14 +11,12 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra view")
 pytest.importorskip("uvicorn", reason="needs the extra view")
 
-from sojourn.view.serving_testing import KEY, ROOT, Served, serving
+from sojourn.view.serving_testing import KEY, ROOT, Served, own_folders, serving
 
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        (tmp_path / variable).mkdir(mode=0o700)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+    own_folders(tmp_path, monkeypatch)
     (tmp_path / "results").mkdir()
     with serving(tmp_path / "results") as one:
         yield one

@@ -72,6 +72,8 @@ def _wanted(request: Request, facets: Mapping[str, Sequence[tuple[str, int]]]) -
     for name, values in facets.items():
         spelled = {visible(text)[:WORD_MOST]: text for text, _ in values}
         words[name] = spelled.get(words[name], words[name])
+    for name in ("since", "until"):
+        words[name] = choose.day(words[name], name)
     if words["order"] not in choose.ORDERS:
         words["order"] = choose.ORDERS[0]
     return Wanted(**words)

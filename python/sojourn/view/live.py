@@ -90,7 +90,7 @@ def _view(name: str, path: Path, steps: narrowing.Steps) -> str:
         "searches": [plot.narrowing(called, several) for called, several in searches.items()],
         "log": [_row(outcome) for outcome in reversed(known.outcomes[-LAST:])],
     }
-    return pages.fragment("parts.html.j2", **{**record.parts(name, path), **more})
+    return pages.fragment("parts.html.j2", **{**record.parts(name, path, known), **more})
 
 
 def _row(outcome: Outcome) -> tuple[str, str, str, str]:

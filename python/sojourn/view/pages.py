@@ -14,6 +14,7 @@ from sojourn import units
 from sojourn.browse import choose
 from sojourn.report import policies
 from sojourn.report.draw import palette
+from sojourn.store.named import began
 from sojourn.view import links
 from sojourn.visible import visible
 
@@ -87,8 +88,12 @@ def utc(time: str) -> str:
 
     >>> utc("2026-11-23T03:12:48+00:00"), utc("2026-11-23"), utc("")
     ('2026-11-23 03:12 UTC', '2026-11-23 UTC', '')
+    >>> utc("2026-02-01T01:00:00+02:00")
+    '2026-01-31 23:00 UTC'
     """
-    return f"{time[:16].replace('T', ' ')} UTC" if time else ""
+    at = began("", time) if "T" in time else ""
+    text = f"{at[:4]}-{at[4:6]}-{at[6:8]} {at[9:11]}:{at[11:13]}" if at else time[:16]
+    return f"{text.replace('T', ' ')} UTC" if text else ""
 
 
 def _shown(value: object) -> object:

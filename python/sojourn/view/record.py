@@ -43,7 +43,7 @@ def page(request: Request) -> Response:
         return pages.page(
             "record.html.j2",
             title=name,
-            **parts(name, path),
+            **parts(name, path, records.seen(path)),
             commands=commands.of_record(request.app.state.results, name),
             note=note,
             version=notes.version(note),
@@ -55,9 +55,8 @@ def _entry(path: Path, name: str) -> Entry:
     return entries.read(path, name, is_listed=False)
 
 
-def parts(name: str, path: Path) -> dict[str, Any]:
+def parts(name: str, path: Path, known: records.Seen) -> dict[str, Any]:
     """What the page says of a record: those parts that change while it is measured."""
-    known = records.seen(path)
     return {
         "entry": _entry(path, name),
         "study": known.record.study,

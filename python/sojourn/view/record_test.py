@@ -22,16 +22,14 @@ from sojourn.browse import entries, notes, records
 from sojourn.browse.curves import Curve, Load
 from sojourn.browse.index import Index
 from sojourn.view import links, live, pages, plot, record
-from sojourn.view.serving_testing import NAME, ROOT, Served, serving, unpacked
+from sojourn.view.serving_testing import NAME, ROOT, Served, own_folders, serving, unpacked
 
 ODD = os.fsdecode(b"odd \xff") + "\u202e 50%41"  # a study
 
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        (tmp_path / variable).mkdir(mode=0o700)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+    own_folders(tmp_path, monkeypatch)
     return unpacked(tmp_path)
 
 
@@ -128,7 +126,9 @@ def test_what_only_the_list_shows_is_not_read_for_a_page(
     asked: list[Path] = []
     for name in ("_count", "_measured"):
         monkeypatch.setattr(entries, name, asked.append)
-    assert record.parts(NAME, results / NAME)["entry"].answer == "12k/s at p99 ≤ 1 ms"
+    path = results / NAME
+    entry = record.parts(NAME, path, records.seen(path))["entry"]
+    assert entry.answer == "12k/s at p99 ≤ 1 ms"
     assert asked == []
 
 
@@ -150,7 +150,7 @@ def test_records_take_turns_in_a_picture_and_the_rest_is_named(results: Path) ->
     assert "Not drawn, in the table only: A c5; A c6; A c7." in text
 
 
-def test_curves_are_told_apart_without_colours() -> None:
+def test_curves_differ_without_colours() -> None:
     rule = r"\.c(\d) :is\(polyline, \.swatch line\) \{ stroke-dasharray: ([\d ]+); \}"
     dashes = dict(re.findall(rule, pages.style()))
     assert set(dashes) == {str(at) for at in range(1, plot.SERIES_MOST)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+import pytest
 import uvicorn
 
 from sojourn import store
@@ -73,6 +74,13 @@ class Served:
                 raise RuntimeError(reply.read())
             while line := reply.readline():
                 yield line.decode().rstrip("\n")
+
+
+def own_folders(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let cache and notes be in folders of the test."""
+    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        (tmp_path / variable).mkdir(mode=0o700)
+        patch.setenv(variable, str(tmp_path / variable))
 
 
 def unpacked(tmp_path: Path) -> Path:

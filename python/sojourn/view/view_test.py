@@ -28,16 +28,14 @@ from sojourn.plan.rehearsal import imagine
 from sojourn.samples import made
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS
-from sojourn.view.serving_testing import NAME, ROOT, Served, serving, unpacked
+from sojourn.view.serving_testing import NAME, ROOT, Served, own_folders, serving, unpacked
 
 STRANGE = '<img src=x onerror="document.body.dataset.ran=1">\u202e'
 
 
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        (tmp_path / variable).mkdir(mode=0o700)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+    own_folders(tmp_path, monkeypatch)
 
 
 @pytest.fixture
