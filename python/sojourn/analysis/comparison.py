@@ -15,6 +15,7 @@ import scipy
 
 from sojourn.analysis import aa_noise_floor
 from sojourn.analysis.comparison_rows import Moved, Ratio, Row
+from sojourn.findings.effects import LOST_OR_GREW
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.findings.load_point import LoadPoint
@@ -173,7 +174,7 @@ def _lacking(first: Sequence[float], other: Sequence[float]) -> str:
     if not first or not other:
         return "not measured in both"
     if not all(map(math.isfinite, (*first, *other))):
-        return "requests were lost, or the queue grew"
+        return LOST_OR_GREW
     fewest = min(len(first), len(other))
     if fewest < RESTARTS_MIN:
         return f"{fewest} of at least {RESTARTS_MIN} restarts"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sojourn.analysis import aa_noise_floor
 from sojourn.analysis.block_values import Borders
-from sojourn.findings.effects import MORE_THAN_SERVED, Effect
+from sojourn.findings.effects import INFINITE_IN, LOST_OR_GREW, MORE_THAN_SERVED, Effect
 from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.half_width import COVERAGE
 from sojourn.plan.setting import Setting, level_text
@@ -28,7 +28,6 @@ from sojourn.text.numbers import percent
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
 UNLIKE = "the shield was not the same"  # so two levels do not compare
 UNINFORMATIVE = 1e4  # from one end of an interval to the other
-LOST_OR_GREW = "requests were lost, or the queue grew"
 OPEN_BORDER = "how much load fits has no closed interval under some levels"
 NO_LOAD = "no load fits"
 NO_LOAD_SOME = f"{NO_LOAD} under some levels"
@@ -76,7 +75,7 @@ class Saying:
         if lost and not unlike and (side := self.contrast.endless(values)):
             return self._endless(number, side, len(logs), self._why(values, losses or {}))
         if lost and (median := middle(logs)):
-            where = f"by the median, for it is infinite in {lost} of {len(logs)} blocks"
+            where = f"by the median, for {INFINITE_IN.format(lost, len(logs))}"
             text = self.effect(number, *median, blocks=len(logs), reason="", unlike=unlike)
             text = replace(text, sentence=f"{text.sentence}, {where}")
             return _held(text, number.floor, _OF_MEDIAN * self.contrast.spread(values, runs))
@@ -94,7 +93,7 @@ class Saying:
         value, interval = ratio(logs) if not lost else (None, None)
         if lost:
             why = self._why(values, losses or {}) or LOST_OR_GREW
-            reason = f"it is infinite in {lost} of {len(logs)} blocks: {why}"
+            reason = f"{INFINITE_IN.format(lost, len(logs))}: {why}"
         elif value is None:
             reason = "no block has valid runs of both levels"
         else:
@@ -141,11 +140,9 @@ class Saying:
             return _noted(self._no_load(number, side), note)
         cells = tuple(cell for cell in self.contrast.cells if cell not in out)
         value, interval = combined(replace(self.contrast, cells=cells), borders.closed)
-        if pairs:
-            is_without = any(cell in borders.without for pair in left for cell in pair)
-        else:  # a fraction of a design compares all of its combinations at once
-            is_without = not borders.without.isdisjoint(self.contrast.cells)
-        why = NO_LOAD_SOME if is_without or (out and not left) else OPEN_BORDER
+        # A fraction of a design has no pairs: it compares all of its combinations at once.
+        compared = {cell for pair in left or pairs for cell in pair} or self.contrast.cells
+        why = OPEN_BORDER if borders.without.isdisjoint(compared) else NO_LOAD_SOME
         reason = "" if interval else why
         result = self.effect(number, value, interval, reason=reason, unlike=unlike)
         return _noted(result, note) if result.interval else result

@@ -21,7 +21,7 @@ from itertools import chain
 from sojourn.analysis import counted, reasons, rerun
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.effect_sentences import LIMIT, NO_LOAD_SOME, PEAK, UNLIKE
-from sojourn.findings.effects import Effect
+from sojourn.findings.effects import INFINITE_IN, Effect
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.findings.state import Settle
@@ -39,7 +39,7 @@ BLOCKS_MAX = 1000
 SHIELD = "run.shield"
 REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s"
 _KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
-_INFINITE = re.compile(r"it is infinite in (\d+) of (\d+) blocks")
+_INFINITE = re.compile(INFINITE_IN.format(r"(\d+)", r"(\d+)"))
 
 
 def settle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.effect_sentences import OPEN_BORDER, Number, Saying
+from sojourn.analysis.effect_sentences import LIMIT, OPEN_BORDER, PEAK, Number, Saying
 from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -95,13 +95,13 @@ def _effect(
 ) -> Effect:
     contrast = _Outward(cells, "", "up", "out", is_fraction=False, couples=couples)
     saying = Saying(contrast, NAME)
-    border = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
+    border = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL)
     value, interval = combined(contrast, limits)
     if value is not None:
         reason = "" if interval else OPEN_BORDER
         effect = saying.effect(border, value, interval, reason=reason, unlike="")
     else:
-        effect = saying.of_blocks(Number("max RPS", is_time=False), peaks, unlike="")
+        effect = saying.of_blocks(Number(PEAK, is_time=False), peaks, unlike="")
     return replace(
         effect,
         base=f"one of {n} threads",

@@ -8,7 +8,7 @@ lie within that. Nothing shown is not flat.
 
 A step that makes two thirds of all change is a `cliff` if it is a factor of two, else a `knee`. Its
 interval holds for all steps at once. Holm's test names a step a little sooner than such an interval
-excludes no change; such a step is none of its own.
+excludes no change; such a step is neither cliff nor knee.
 
 Source: Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6
 (1979); Schuirmann (1987) for equivalence; METHOD M15 to M17.
@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.findings.effects import Trend
+from sojourn.findings.effects import INFINITE_IN, LOST_OR_GREW, Trend
 from sojourn.half_width import COVERAGE
 from sojourn.stats import successive_differences
 from sojourn.stats.interval import Interval
@@ -76,8 +76,7 @@ def of(ladder: Ladder) -> Trend:
     """
     lost = int(np.isinf(ladder.logs).any(axis=1).sum())
     if lost:
-        where = f"it is infinite in {lost} of {len(ladder.logs)} blocks"
-        why = f"{where}: requests were lost, or the queue grew"
+        why = f"{INFINITE_IN.format(lost, len(ladder.logs))}: {LOST_OR_GREW}"
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
     result = successive_differences.fitted(ladder.logs)
     if result is None:

@@ -138,7 +138,8 @@ def _entry_json(one: Planned) -> dict[str, Any]:
 def _shows(one: Planned, results: Path) -> Sequence[Shown]:
     """Which differences a study can show in its time, by service."""
     from sojourn.plan import difference
+    from sojourn.questions import PLANS
 
     if one.ahead is None:
         return ()
-    return difference.shown(one.study, one.ahead, scatter(one.study, results)[0])
+    return difference.shown(one.study, one.ahead, PLANS, scatter(one.study, results)[0])

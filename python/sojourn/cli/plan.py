@@ -121,7 +121,7 @@ def plan(
     ahead = rehearse(here, PLANS)
     lowered.for_reading(results)  # the machine has been looked at: the rest only reads records
     spread, source = scatter(here, results)
-    shows = difference.shown(here, ahead, spread)
+    shows = difference.shown(here, ahead, PLANS, spread)
     if as_json:
         put_json(
             {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from sojourn.stats.interval import Interval
 
 MORE_THAN_SERVED = "that is more load than is served"  # why a number is endless: the queue grew
+LOST_OR_GREW = "requests were lost, or the queue grew"  # why a number is infinite in some blocks
+INFINITE_IN = "it is infinite in {} of {} blocks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +27,9 @@ class Effect:
         sentence: the effect in words.
         noise_gate: the ratio up to which it could be equal runs' (A/A); None if that is not known.
         is_noise: it is no more than that.
-        endless: 1 where the number grows without end under `level` in every block and not under
-            `base`, −1 the other way round: an answer that no ratio has; 0 else. It is infinite
-            where requests were lost, and of how much load fits −1 where none fits under `level`.
+        endless: 1 where the number is infinite under `level` in every block and not under `base`,
+            −1 the other way round. Of how much load fits: 1 where none fits under `base` alone, −1
+            where none fits under `level` alone. It is an answer that no ratio has; 0 else.
     """
 
     what: str

@@ -24,7 +24,7 @@ from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
 from sojourn.spec.hosts import HostsSpec
 
-FEW, MANY = FILES_OF + 1, 400  # fewest of which no files are stored
+FEW, MANY = FILES_OF + 1, 400  # the fewest clients without stored files
 JOB = {
     "target": "null:",
     "rate": "1000",

@@ -15,3 +15,13 @@ def below(heads: int, throws: int) -> float:
     (0.25, 0.0, 1.0)
     """
     return float(sum(math.comb(throws, k) for k in range(heads)) / 2**throws)
+
+
+def outside(throws: int, coverage: float) -> int:
+    """The rank, from either end, of the values that enclose the median; 0: there are too few.
+
+    >>> outside(5, 0.95), outside(6, 0.95), outside(9, 0.95)
+    (0, 1, 2)
+    """
+    edge = (1 - coverage) / 2
+    return next(k for k in range(throws + 1) if below(k + 1, throws) > edge)

@@ -26,6 +26,7 @@ import numpy as np
 from sojourn.half_width import student
 from sojourn.plan.design import own_levels
 from sojourn.plan.points import Outcome, Phase
+from sojourn.plan.questions import Questions
 from sojourn.plan.rehearsal import Rehearsal
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
@@ -37,7 +38,6 @@ SPREAD = 0.27
 BLOCKS_MIN = 2
 BLOCKS_MAX = 2000
 WANTED = 1.2  # ± 20 %
-REPEATED = (Phase.SWEEP, Phase.TRACE)  # once in each block that `run.repeats` asks for
 
 
 def half(spread: float, blocks: int, pairs: int = 1) -> float:
@@ -140,23 +140,29 @@ class Shown:
         return f"{self.service}: {in_time} show {shows}; {more} (run.repeats={self.wanted_blocks})"
 
 
-def shown(study: Study, ahead: Rehearsal, spread: float = SPREAD) -> tuple[Shown, ...]:
+def shown(
+    study: Study, ahead: Rehearsal, questions: Questions, spread: float = SPREAD
+) -> tuple[Shown, ...]:
     """What the planned time can show, for every service of which levels are compared by blocks."""
     return tuple(
         result
         for service in study.services
-        if (result := _shown(study, service.label, ahead, spread)) is not None
+        if (result := _shown(study, service.label, ahead, questions, spread)) is not None
     )
 
 
-def _shown(study: Study, label: str, ahead: Rehearsal, spread: float) -> Shown | None:
+def _shown(
+    study: Study, label: str, ahead: Rehearsal, questions: Questions, spread: float
+) -> Shown | None:
     combinations = [dict(levels) for levels in study.combinations(label)]
     pairs = _fewest_pairs(combinations, study.factors_of(label))
     walls = list(zip(ahead.points, ahead.walls_s, strict=True))
     is_swept = any((point.service, point.phase) == (label, Phase.SWEEP) for point, _ in walls)
     if pairs is None or not is_swept:
         return None
-    repeated_s = sum(s for point, s in walls if point.phase in REPEATED)  # of all services
+    phases = {point.phase for point, _ in walls}
+    grows = {one for one in phases if "run.repeats" in questions.kind_of(one).grows_with}
+    repeated_s = sum(s for point, s in walls if point.phase in grows)  # of all services
     blocks = study.run.repeats
     wanted = blocks_for(WANTED, spread, pairs)
     return Shown(

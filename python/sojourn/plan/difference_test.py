@@ -83,14 +83,14 @@ def varied(*sets: str) -> Study:
 
 def test_a_plan_says_what_it_shows_and_what_a_fifth_would_take() -> None:
     of = varied()
-    (result,) = difference.shown(of, rehearse(of, PLANS))
+    (result,) = difference.shown(of, rehearse(of, PLANS), PLANS)
     assert (result.blocks, result.pairs) == (3, 1)
     assert result.ratio == pytest.approx(math.exp(difference.half(difference.SPREAD, 3)))
     assert result.text.startswith("memcached: 3 blocks in ")
     assert "show a factor of 2.6; ± 20 % takes " in result.text
     more = varied(f"run.repeats={result.wanted_blocks}")
     assert rehearse(more, PLANS).wall_s == pytest.approx(result.wanted_s, rel=0.02)
-    (enough,) = difference.shown(more, rehearse(more, PLANS))
+    (enough,) = difference.shown(more, rehearse(more, PLANS), PLANS)
     assert enough.ratio <= 1.2
 
 
@@ -103,21 +103,21 @@ def test_more_blocks_are_more_of_every_service_that_is_swept() -> None:
         return of.model_copy(update={"services": (*of.services, other)})
 
     of = two()
-    result = difference.shown(of, rehearse(of, PLANS))[0]
+    result = difference.shown(of, rehearse(of, PLANS), PLANS)[0]
     more = two(f"run.repeats={result.wanted_blocks}")
     assert rehearse(more, PLANS).wall_s == pytest.approx(result.wanted_s, rel=0.02)
 
 
 def test_one_block_shows_none_and_the_text_says_so() -> None:
     of = varied("run.repeats=1")
-    (result,) = difference.shown(of, rehearse(of, PLANS))
+    (result,) = difference.shown(of, rehearse(of, PLANS), PLANS)
     assert "1 block in " in result.text
     assert "show no difference between levels" in result.text
 
 
 def test_a_study_without_factors_compares_nothing() -> None:
     of = study(*FACTOR, profile="quick")
-    assert difference.shown(of, rehearse(of, PLANS)) == ()
+    assert difference.shown(of, rehearse(of, PLANS), PLANS) == ()
 
 
 def test_the_scatter_of_a_record_is_what_its_runs_have_beyond_cell_and_block() -> None:
@@ -161,7 +161,8 @@ def test_quick_shows_more_with_its_blocks_than_without_in_about_the_same_time(
     ahead, now = rehearse(before, PLANS), rehearse(after, PLANS)
     assert now.wall_s <= 1.35 * ahead.wall_s
     measures = {question for service in after.services for question in service.measure}
-    both = zip(difference.shown(before, ahead), difference.shown(after, now), strict=True)
+    shown = (difference.shown(a, b, PLANS) for a, b in ((before, ahead), (after, now)))
+    both = zip(*shown, strict=True)
     for one, other in both:
         assert other.ratio < one.ratio
         if not measures & OF_LOADS:

@@ -42,7 +42,7 @@ class Trial:
     rps: float
     requests: int
     over: int
-    clusters: tuple[float, ...] = field(hash=False)  # may be many, and the rest tells runs apart
+    clusters: tuple[float, ...] = field(hash=False)  # may be many, and runs differ by the rest
     seconds: float
     life: str
     surely: int | None = None

@@ -44,7 +44,7 @@ class PhaseKind(Rules):
         name: of the phase, as it is written in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
-        grows_with: keys of the study with which its points are as many times more, or longer.
+        grows_with: keys of the study; k times the value makes k times as many points, or as long.
     """
 
     name: Phase

@@ -149,7 +149,4 @@ def _coverage(n: int, aside: int) -> float:
 
 
 def _aside(n: int) -> int:
-    aside = 0
-    while 2 * (aside + 2) <= n and _coverage(n, aside + 1) >= COVERAGE:
-        aside += 1
-    return aside
+    return max(0, coin.outside(n, COVERAGE) - 1)

@@ -105,18 +105,18 @@ def span(value: float, ends: Interval, *, is_shown: bool) -> str:
         return ratio(value, ends)
     if is_shown and excludes_one(ends):
         is_more = ends.lo > 1
-        return f"at least {_outward(ends.lo, -1)}" if is_more else f"at most {_outward(ends.hi)}"
-    return f"seen only above × {_outward(visible(ends))}"
+        return f"at least {outward(ends.lo, -1)}" if is_more else f"at most {outward(ends.hi)}"
+    return f"seen only above × {outward(visible(ends))}"
 
 
-def _outward(bound: float, way: int = 1) -> str:
+def outward(bound: float, way: int = 1) -> str:
     """A bound in two digits, rounded so that it still holds: up, or down where `way` is −1.
 
     It keeps its side of 1 where three digits after the point suffice.
 
-    >>> _outward(32.0, -1), _outward(1.06, -1), _outward(0.204), _outward(0.96), _outward(16.81)
+    >>> outward(32.0, -1), outward(1.06, -1), outward(0.204), outward(0.96), outward(16.81)
     ('32', '1.06', '0.21', '0.96', '17')
-    >>> _outward(1.16, -1), _outward(1.04, -1), _outward(0.996), _outward(1234.0)
+    >>> outward(1.16, -1), outward(1.04, -1), outward(0.996), outward(1234.0)
     ('1.1', '1.04', '0.996', '1300')
     """
     if not math.isfinite(bound) or bound <= 0:

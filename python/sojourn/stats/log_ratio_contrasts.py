@@ -181,7 +181,7 @@ def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
     True
     """
     count = len(logs)
-    outside = next((k for k in range(count) if coin.below(k + 1, count) > (1 - COVERAGE) / 2), 0)
+    outside = coin.outside(count, COVERAGE)
     if not outside:
         return None
     low, high = (
@@ -200,8 +200,7 @@ def blocks_for_middle(infinite: int) -> int:
     >>> [blocks_for_middle(n) for n in (1, 2, 3)]
     [9, 12, 15]
     """
-    edge = (1 - COVERAGE) / 2
-    return next(n for n in itertools.count(1) if coin.below(infinite + 1, n) <= edge)
+    return next(n for n in itertools.count(1) if coin.outside(n, COVERAGE) > infinite)
 
 
 def combined(

@@ -214,7 +214,7 @@ def _reasons(measured: Sequence[Measured], progress: Progress, bound_ns: float) 
 def _settle(section: Blames, data: StudyData, spec: ServiceSpec, asked: Asked) -> Settle | None:
     """The study once more with four times the blocks, which halve the intervals.
 
-    Of four times as many as were planned: as large a part of them as now is not believed. Starts,
+    Four times as many as were planned, because the same share of them will not be believed. Starts,
     the look and all other services take what they took.
     """
     is_open = any(row.word == UNDECIDED for row in section.rows) or section.misses is None

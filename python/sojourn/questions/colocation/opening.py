@@ -9,7 +9,7 @@ from sojourn.findings.neighbour_pace import Kept
 from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Rule
-from sojourn.questions.colocation.section import PACE, TAIL, named, ruled
+from sojourn.questions.colocation.section import PACE, TAIL, named, or_more, ruled
 from sojourn.report import plot, show
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short
@@ -140,14 +140,15 @@ def _why(stop: SharedCell | None) -> str:
 def _table(rules: Sequence[Ruled]) -> Table:
     rows = []
     for name, rule in rules:
-        load = show.load(rule.load) if rule.load is not None else "no load"
-        is_open = rule.verdict is Verdict.UNKNOWN
+        load = "open" if rule.verdict is Verdict.UNKNOWN else "no load"
+        if rule.load is not None:
+            load = f"{show.load(rule.load)}{or_more(rule)}"
         stop = f"{show.load(rule.stop.load)}: {_why(rule.stop)}" if rule.stop else _why(None)
         keeps = _keeps(rule.kept) if rule.kept else "–"
         rows.append(
             (
                 name,
-                f"{load}{' or more' if is_open else ''}",
+                load,
                 keeps,
                 show.share(1 - rule.loss_max),
                 stop,

@@ -86,7 +86,8 @@ def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
     }
 
 
-def _or_more(rule: Rule) -> str:
+def or_more(rule: Rule) -> str:
+    """What follows a load above which nothing is decided; "" of a border."""
     return " or more" if rule.verdict is Verdict.UNKNOWN else ""
 
 
@@ -108,7 +109,7 @@ def figures(findings: Findings) -> list[Figure]:
         {
             "series": name,
             "fraction": rule.load,
-            "said": f"{name}: admitted up to {show.load(rule.load)}{_or_more(rule)}",
+            "said": f"{name}: admitted up to {show.load(rule.load)}{or_more(rule)}",
         }
         for name, rule in rules
         if rule.load is not None

@@ -36,17 +36,11 @@ class IsolationCost(Opens):
         """The cheapest and the dearest, then the paper, then what p99 of the service does."""
         (label, section), *_ = _of(findings)
         result = ranked(section)
-        if not result:
-            of = sum(bool(_cost(row)) for row in section.rows if row.name != EMPTY)
-            return Opening(
-                headline=f"Of {of} mechanisms every cost is doubted",
-                sentences=tuple(_doubted(section)),
-                figures=(f"{NAME.replace('_', '-')}-{label}",),
-                text=tuple(lines(section, width)),
-            )
+        of = sum(bool(_cost(row)) for row in section.rows if row.name != EMPTY)
+        doubted = f"Of {of} mechanisms every cost is doubted"
         return Opening(
-            headline=headline(result),
-            sentences=tuple(sentences(section, result)),
+            headline=headline(result) if result else doubted,
+            sentences=tuple(sentences(section, result) if result else _doubted(section)),
             figures=(f"{NAME.replace('_', '-')}-{label}",),
             text=tuple(lines(section, width)),
         )
@@ -187,7 +181,7 @@ def _tail(section: IsolationCosts) -> str:
 def _longer(ratio: float, ends: Interval | None) -> str:
     """By how much; without an upper end at least by how much."""
     if ends is not None and math.isinf(ratio):
-        return f"at least {ends.lo:.2g}"
+        return f"at least {numbers.outward(ends.lo, -1)}"
     if ends is not None and math.isinf(ends.hi):
         return numbers.span(ratio, ends, is_shown=True)
     return numbers.ratio(ratio, ends)

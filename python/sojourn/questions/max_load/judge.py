@@ -41,7 +41,7 @@ class MaxLoadAnswer(Answer):
     def counted(self, findings: Findings) -> Counted | None:
         """Services of which the interval is narrow, or that no load suits.
 
-        One that has no border counts only where what has no answer is not counted apart.
+        One without a border counts here, unless `unanswered` counts it already.
         """
         is_apart = self.name in findings.unanswered
         own = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.effects import MORE_THAN_SERVED, Effect, FactorFinding
+from sojourn.findings.effects import LOST_OR_GREW, MORE_THAN_SERVED, Effect, FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
 from sojourn.report.draw.antagonists import WORSE
@@ -118,8 +118,7 @@ def _endless(what: str, effects: Sequence[Effect]) -> str:
     if any(one.reason != MORE_THAN_SERVED for one in effects):
         return short(
             f"At {load} {number} is infinite beside {beside}.",
-            f"At {load} {number} is infinite beside {len(who)} neighbours: requests were lost, or "
-            "the queue grew.",
+            f"At {load} {number} is infinite beside {len(who)} neighbours: {LOST_OR_GREW}.",
         )
     return short(
         f"At {load} {number} grows without end beside {beside}.",
