@@ -27,7 +27,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs site changelog doctor clean pages wheel deb tarball image release installed
+.PHONY: help setup build demo test beside built-checked served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs site changelog doctor clean pages wheel deb tarball image release installed
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -48,12 +48,18 @@ build: ## build every program into .venv/bin
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
-test: build ## everything that must pass; a part that fails stops no other, the end says which did
+test: ## everything that must pass; a part that fails stops no other, the end says which did
+	@scripts/setup --system
 	@$(part) beside served rust-live e2e-alone
 
 # What needs no quiet machine: compilers and Python's tests, which wait for programs half of their time.
-beside: build
-	@$(parts_beside) check rust-built python
+# Rust's tests need no program of `build`, whose downloads and last program leave a CPU free.
+beside:
+	@scripts/setup --system
+	@scripts/each --beside --by "$(MAKE) --no-print-directory" "-o build rust-built" built-checked
+
+built-checked: build
+	@$(parts_beside) check python
 
 # They wait for load to pass more than they compute.
 served: build
@@ -107,8 +113,9 @@ rust-untraced:
 rust-live:
 	@! scripts/setup --bpf || scripts/counted $(cargo_test) --no-fail-fast --features sojourn-tools/bpf --test live
 
+# Two more at a time than there are CPUs, because half of their time is waiting.
 python: build ## tests of the Python package that start no server; their times into target/python.xml
-	$(bin)/pytest -q $(order) -n auto --dist loadfile --junitxml target/python.xml -m "not e2e and not privileged"
+	$(bin)/pytest -q $(order) -n $$(($$(nproc) + 2)) --dist loadfile --junitxml target/python.xml -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
 	@$(part) e2e-beside e2e-alone

@@ -82,13 +82,13 @@ def ready(
     is_quick = study.run.profile == "quick"
     length_s = LOOK_S_QUICK if is_quick else LOOK_S
     calm_s = (CALM_S_QUICK if is_quick else CALM_S) if patience.calm_s is None else patience.calm_s
-    deadline = Deadline(0.0 if patience.is_forced else calm_s)
     ours = [spec for spec in _services(study) if not services.kind(spec.kind).is_foreign]
     cpus = sorted({cpu for spec in ours for cpu in placement(spec, facts).server})
     if not cpus:  # to look keeps CPUs busy, which is not the lab's to do to a user's own service
         return Ready(target=strictest(study))
     target, is_shielded = strictest(study), shields(study, facts)
     began_s = time.monotonic()
+    deadline = Deadline(0.0 if patience.is_forced else calm_s)
     is_reported = False
     while True:
         result = look(cpus, length_s)
