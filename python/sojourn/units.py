@@ -57,22 +57,47 @@ def parse_bytes(text: str) -> int:
     return _not_negative(text, _parse(text, _SIZES, bare=1.0, wanted=wanted), "size")
 
 
-def show_ns(ns: float) -> str:
-    """Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`; `inf` stays `inf`."""
+def show_ns(ns: float, way: int = 0) -> str:
+    """Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`; `inf` stays `inf`.
+
+    Args:
+        ns: the time.
+        way: −1 rounds down, as "at least" needs; 1 rounds up, as "at most" needs; 0: to nearest.
+
+    >>> show_ns(1_319_000, -1), show_ns(1_311_000, 1)
+    ('1.31 ms', '1.32 ms')
+    """
     if math.isinf(ns):
         return "inf"
     for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
         if abs(ns) < limit:
-            return f"{_three_digits(ns / scale)} {unit}"
-    return f"{_three_digits(ns / 1e9)} s"
+            return f"{_three_digits(ns / scale, way)} {unit}"
+    return f"{_three_digits(ns / 1e9, way)} s"
 
 
-def show_count(count: float) -> str:
-    """Three significant digits and a scale: `950`, `50.0k`, `1.20M`."""
+def show_count(count: float, way: int = 0) -> str:
+    """Three significant digits and a scale: `950`, `50.0k`, `1.20M`; `way` as in `show_ns`."""
     for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
         if abs(count) < limit:
-            return f"{_three_digits(count / scale)}{unit}"
-    return f"{_three_digits(count / 1e9)}G"
+            return f"{_three_digits(count / scale, way)}{unit}"
+    return f"{_three_digits(count / 1e9, way)}G"
+
+
+def outward(bound: float, digits: int, way: int) -> float:
+    """A bound to so many digits after the point, rounded so that it still holds.
+
+    Args:
+        bound: what is rounded.
+        digits: after the point.
+        way: 1: up, as "at most" needs; −1: down, as "at least" needs.
+
+    >>> outward(1.058, 2, -1), outward(1.051, 2, 1), outward(1.1 * 1.1, 2, 1)
+    (1.05, 1.06, 1.21)
+    """
+    if not math.isfinite(bound):
+        return bound
+    scaled = round(bound * 10.0**digits, 6)  # what is a hair off is no other number
+    return (math.ceil(scaled) if way > 0 else math.floor(scaled)) / 10.0**digits
 
 
 def show_bytes(size: float) -> str:
@@ -121,8 +146,12 @@ def _not_negative(text: str, value: float, noun: str) -> int:
     return round(value)
 
 
-def _three_digits(value: float) -> str:
-    size = abs(value)
-    if size >= 99.95 or (size < 10 and value == int(value)):
-        return f"{value:.0f}"
-    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+def _three_digits(value: float, way: int = 0) -> str:
+    size, is_whole = abs(value), value == int(value)
+    if way:
+        value = outward(value, 0 if size >= 100 else 1 if size >= 10 else 2, way)
+        size = abs(value)
+    digits = 1 if size >= 9.995 else 2
+    if size >= 99.95 or (size < 10 and is_whole):
+        digits = 0
+    return f"{value:.{digits}f}"

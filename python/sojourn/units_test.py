@@ -29,6 +29,37 @@ def test_what_is_shown_is_what_was_meant_to_three_digits(ns: float) -> None:
     assert units.parse_ns(shown) == pytest.approx(ns, rel=0.006, abs=1)
 
 
+@given(st.floats(1e-3, 1e12))
+def test_a_bound_that_is_shown_still_holds(value: float) -> None:
+    hair = 1e-5  # of the last digit: what binary fractions may be off
+    scale = units.parse_count("1" + units.show_count(value).lstrip("0123456789."))
+    for way in (-1, 1):
+        times = units.parse_ns(units.show_ns(value, way)) - value
+        counts = units.parse_count(units.show_count(value, way)) - value
+        assert way * times >= -1, "parsed to whole ns"
+        assert way * counts >= -hair * scale
+        assert abs(counts) <= 0.0101 * max(value, 1), "three digits, beside 1 a hundredth"
+
+
+@pytest.mark.parametrize(
+    ("value", "down", "up"),
+    [
+        (282_000, "282k", "282k"),
+        (281_427, "281k", "282k"),
+        (99_960, "99.9k", "100k"),
+        (9_996, "9.99k", "10.0k"),
+        (9_991, "9.99k", "10.0k"),
+        (5_001, "5.00k", "5.01k"),
+        (9_000, "9k", "9k"),
+        (100_000, "100k", "100k"),
+        (0.3, "0.30", "0.30"),
+        (999.6, "999", "1000"),
+    ],
+)
+def test_a_bound_has_three_digits_and_an_exact_one_stays(value: float, down: str, up: str) -> None:
+    assert (units.show_count(value, -1), units.show_count(value, 1)) == (down, up)
+
+
 def test_a_time_that_needs_a_unit_is_not_read_as_seconds() -> None:
     assert units.parse_ns("500us", needs_unit=True) == 500_000
     for bare in ("500", "500.", "5e2"):

@@ -70,8 +70,36 @@ fn parse(text: &str, units: &[(&str, f64)], bare: f64, wanted: &str) -> Result<f
     }
 }
 
+/// To where a bound is rounded, so that it still holds as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As "at least" needs.
+    Down,
+    /// As "at most" needs.
+    Up,
+}
+
+/// A bound to so many digits after the point, rounded so that it still holds.
+pub fn outward(bound: f64, digits: i32, way: Way) -> f64 {
+    if !bound.is_finite() {
+        return bound;
+    }
+    let scale = 10_f64.powi(digits);
+    let scaled = (bound * scale * 1e6).round() / 1e6; // what is a hair off is no other number
+    (if way == Way::Up { scaled.ceil() } else { scaled.floor() }) / scale
+}
+
 /// Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`.
 pub fn show_ns(ns: f64) -> String {
+    shown_ns(ns, None)
+}
+
+/// The same of a bound: `1.31 ms` of 1.319 if it is rounded down.
+pub fn show_bound_ns(ns: f64, way: Way) -> String {
+    shown_ns(ns, Some(way))
+}
+
+fn shown_ns(ns: f64, way: Option<Way>) -> String {
     let (value, unit) = match ns.abs() {
         x if x.is_infinite() => return "inf".into(),
         x if x < 1e3 => (ns, "ns"),
@@ -79,7 +107,7 @@ pub fn show_ns(ns: f64) -> String {
         x if x < 1e9 => (ns / 1e6, "ms"),
         _ => (ns / 1e9, "s"),
     };
-    format!("{} {unit}", three_digits(value))
+    format!("{} {unit}", three_digits(value, way))
 }
 
 /// Three significant digits and a scale: `950`, `50.0k`, `1.20M`.
@@ -90,12 +118,18 @@ pub fn show_count(count: f64) -> String {
         x if x < 1e9 => (count / 1e6, "M"),
         _ => (count / 1e9, "G"),
     };
-    format!("{}{unit}", three_digits(value))
+    format!("{}{unit}", three_digits(value, None))
 }
 
-fn three_digits(value: f64) -> String {
+fn three_digits(exact: f64, way: Option<Way>) -> String {
+    let digits = match exact.abs() {
+        x if x >= 100.0 => 0,
+        x if x >= 10.0 => 1,
+        _ => 2,
+    };
+    let value = way.map_or(exact, |way| outward(exact, digits, way));
     match value.abs() {
-        x if x >= 99.95 || (value.fract() == 0.0 && x < 10.0) => format!("{value:.0}"),
+        x if x >= 99.95 || (exact.fract() == 0.0 && x < 10.0) => format!("{value:.0}"),
         x if x >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
@@ -129,5 +163,26 @@ mod tests {
         assert_eq!(show_ns(412.0), "412 ns");
         assert_eq!(show_ns(1_314_000.0), "1.31 ms");
         assert_eq!(show_count(50_000.0), "50.0k");
+        assert_eq!(show_ns(f64::INFINITY), "inf");
+    }
+
+    #[test]
+    fn a_bound_still_holds_as_it_is_shown_and_an_exact_one_stays() {
+        for (ns, down, up) in [
+            (1_319_000.0, "1.31 ms", "1.32 ms"),
+            (282_000.0, "282 µs", "282 µs"),
+            (281_427.0, "281 µs", "282 µs"),
+            (99_960.0, "99.9 µs", "100 µs"),
+            (9_996.0, "9.99 µs", "10.0 µs"),
+            (5_000.0, "5 µs", "5 µs"),
+            (5_001.0, "5.00 µs", "5.01 µs"),
+            (-1_319_000.0, "-1.32 ms", "-1.31 ms"),
+            (f64::INFINITY, "inf", "inf"),
+        ] {
+            let [below, above] = [Way::Down, Way::Up].map(|way| show_bound_ns(ns, way));
+            assert_eq!((below.as_str(), above.as_str()), (down, up));
+        }
+        assert_eq!([outward(1.058, 2, Way::Down), outward(1.051, 2, Way::Up)], [1.05, 1.06]);
+        assert_eq!(outward(1.1 * 1.1, 2, Way::Up), 1.21);
     }
 }

@@ -37,6 +37,11 @@ impl<T> ReadOnce<T> {
         known.push((name.into(), Arc::clone(&result)));
         Ok(result)
     }
+
+    /// Lets go of what was made of the file `name`; who asks for it again reads it again.
+    pub fn forget(&self, name: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _)| of != name);
+    }
 }
 
 #[cfg(test)]
@@ -51,5 +56,8 @@ mod tests {
         assert_eq!(*ALL.get("a", || Ok(1)).unwrap(), 1);
         assert_eq!(*ALL.get("a", || Err(fault())).unwrap(), 1);
         assert_eq!(*ALL.get("b", || Ok(2)).unwrap(), 2);
+        ALL.forget("a");
+        assert_eq!(*ALL.get("a", || Ok(3)).unwrap(), 3);
+        assert_eq!(*ALL.get("b", || Err(fault())).unwrap(), 2);
     }
 }

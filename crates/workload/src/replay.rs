@@ -33,7 +33,7 @@ mod targets;
 mod times;
 mod url;
 
-pub use file::text;
+pub use file::{forget, text};
 pub use numbers::Numbers;
 
 /// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.

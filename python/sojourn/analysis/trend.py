@@ -10,6 +10,9 @@ A step that makes two thirds of all change is a `cliff` if it is a factor of two
 interval holds for all steps at once. Holm's test names a step a little sooner than such an interval
 excludes no change; such a step is neither cliff nor knee.
 
+Where a block is infinite, ranks decide: by the median of blocks it rises or falls in all, or that
+is unknown. Where it breaks, and whether it is flat, stays unknown then.
+
 Source: Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6
 (1979); Schuirmann (1987) for equivalence; METHOD M15 to M17.
 """
@@ -27,6 +30,7 @@ from sojourn.findings.effects import INFINITE_IN, LOST_OR_GREW, Trend
 from sojourn.half_width import COVERAGE
 from sojourn.stats import successive_differences
 from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import blocks_for_middle, middle
 from sojourn.stats.method import Method
 from sojourn.stats.successive_differences import BLOCKS_MIN, Step, Steps
 
@@ -76,12 +80,33 @@ def of(ladder: Ladder) -> Trend:
     """
     lost = int(np.isinf(ladder.logs).any(axis=1).sum())
     if lost:
-        why = f"{INFINITE_IN.format(lost, len(ladder.logs))}: {LOST_OR_GREW}"
-        return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
+        return _by_ranks(ladder, INFINITE_IN.format(lost, len(ladder.logs)))
     result = successive_differences.fitted(ladder.logs)
     if result is None:
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {_few(ladder)}")
     return replace(_shape(ladder, result), curve=_curve(result))
+
+
+def _by_ranks(ladder: Ladder, where: str) -> Trend:
+    """From the lowest level to the highest by the median of blocks.
+
+    Steps are means of logarithms, which an infinite one has not; ranks have a place for it. Where a
+    block is infinite at both levels, their ratio may lie anywhere.
+    """
+    logs = ladder.logs[~np.isnan(ladder.logs[:, [0, -1]]).any(axis=1)]
+    with np.errstate(invalid="ignore"):
+        ratios = logs[:, -1] - logs[:, 0]
+    ends, endless = middle(ratios.tolist()), int((~np.isfinite(ratios)).sum())
+    if ends and not ends[1].lo <= 1 <= ends[1].hi:
+        word = "rises" if ends[1].lo > 1 else "falls"
+        text = f"{ladder.what} {word} from {_span(ladder, 0, -1)}: in all × {_text(ends)}"
+        return _trend(ladder, word, f"{text}, by the median, for {where}", ends)
+    why = f"{where}: {LOST_OR_GREW}"
+    if ends:
+        why = f"{why}; by the median it is in all × {_text(ends)}, which shows no change"
+    elif 2 * endless < len(ratios):
+        why = f"{why}; with {blocks_for_middle(endless)} blocks the median has an interval"
+    return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
 
 
 def _shape(ladder: Ladder, steps: Steps) -> Trend:

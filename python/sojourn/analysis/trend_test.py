@@ -122,6 +122,50 @@ def test_blocks_with_lost_requests_are_not_left_out() -> None:
     assert "it is infinite in 1 of 4 blocks" in result.sentence
 
 
+def infinite(*factors: float, blocks: int, at: int) -> NDArray[np.float64]:
+    """One block of all is infinite from a level on."""
+    made = logs(*factors, blocks=blocks)
+    made[2, at:] = math.inf
+    return made
+
+
+def test_ranks_decide_where_a_block_is_infinite() -> None:
+    rises = trend.of(Ladder("p99", "size", SIZES[:3], infinite(1, 1, 5, blocks=9, at=1)))
+    assert rises.kind == "rises", rises.sentence
+    assert rises.interval is not None
+    assert rises.interval.lo < 5 < rises.interval.hi
+    assert rises.curve == ()
+    assert "p99 rises from size = 1 to 4: in all × " in rises.sentence
+    assert rises.sentence.endswith(", by the median, for it is infinite in 1 of 9 blocks")
+    falls = infinite(1, 1, 0.2, blocks=9, at=3)
+    falls[2, 1] = math.inf  # only in the middle: both ends are finite
+    assert trend.of(Ladder("p99", "size", SIZES[:3], falls)).kind == "falls"
+
+
+def test_without_an_answer_by_ranks_the_sentence_has_the_reason() -> None:
+    few = trend.of(Ladder("p99", "size", SIZES[:3], infinite(1, 1, 5, blocks=8, at=1)))
+    assert few.kind == "unknown"
+    assert few.sentence.endswith("; with 9 blocks the median has an interval")
+    same = trend.of(Ladder("p99", "size", SIZES[:3], infinite(1, 1, 1, blocks=12, at=0)))
+    assert same.kind == "unknown"
+    assert "by the median it is in all × " in same.sentence
+    assert same.sentence.endswith("which shows no change")
+    most = logs(1, 1, 5, blocks=9)
+    most[:5, 2] = math.inf
+    half = trend.of(Ladder("p99", "size", SIZES[:3], most))
+    assert half.kind == "unknown"
+    assert "with" not in half.sentence, "more blocks do not make its median finite"
+
+
+def test_of_infinite_blocks_without_a_change_one_in_twenty_is_named_at_most() -> None:
+    kinds = Counter[str]()
+    for seed in range(400):
+        made = logs(1, 1, 1, blocks=10, sd=0.3, seed=seed)
+        made[seed % 10, 2 * (seed % 2)] = math.inf
+        kinds[trend.of(Ladder("p99", "size", SIZES[:3], made)).kind] += 1
+    assert 400 - kinds["unknown"] <= stats.binom.ppf(0.999, 400, 0.05), kinds
+
+
 class _Made:
     """Two steps: a small one that is very sure, and a large one that is sure by Holm alone."""
 

@@ -17,6 +17,7 @@ from sojourn.findings.findings import Findings
 from sojourn.report import index, not_measured
 from sojourn.report.index import Entry
 from sojourn.store import files
+from sojourn.store.named import by_start
 
 LOGS = "campaign-logs"
 
@@ -100,7 +101,7 @@ def _with_stored_points(entry: Entry, one: Planned, folder: Path) -> Entry:
     if not own:
         return entry
     try:
-        record = store.read(max(own, key=lambda path: path.name))
+        record = store.read(max(own, key=by_start))
         outcomes = record.outcomes() if not record.is_complete else ()
     except Fault:
         return entry

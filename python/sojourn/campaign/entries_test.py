@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,19 @@ def test_points_of_an_own_record_are_counted(tmp_path: Path) -> None:
     entry = entries.faulty(one, FAULT, tmp_path)
     assert (entry.state, entry.points) == (FAILED, 1)
     assert entry.record.startswith("max_load_memcached/m/")
+
+
+def test_the_newest_record_is_taken_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    one = stored(tmp_path, "max_load_memcached")
+    home = tmp_path / "max_load_memcached/m"
+    (newer,) = home.iterdir()
+    older = home / "zulu"
+    older.mkdir()
+    manifest = json.loads((newer / "manifest.json").read_text())
+    manifest["started"] = "2020-01-01T00:00:00+00:00"
+    (older / "manifest.json").write_text(json.dumps(manifest))
+    (older / "study.toml").write_text((newer / "study.toml").read_text())
+    assert entries.faulty(one, FAULT, tmp_path).record == f"max_load_memcached/m/{newer.name}"
 
 
 def test_a_record_of_another_user_or_behind_a_link_is_not_read(

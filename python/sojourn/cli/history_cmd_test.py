@@ -102,6 +102,19 @@ def test_a_number_has_the_name_too_that_compare_gives_it(
     assert sorted(one["number"] for one in series) == ["mean", "p99.9"]
 
 
+def test_a_record_under_another_name_stays_in_its_place(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [make(number) for number in range(3)]
+    renamed = paths[0].with_name("baseline")
+    edited(paths[0], started="2026-01-01T00:00:00+00:00")
+    paths[0].rename(renamed)
+    monkeypatch.setattr(pipeline, "judged", lambda _path: scaled(1.0, 0))
+    history(tmp_path, "--json")
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["entries"]]
+    assert names == ["baseline", paths[1].name, paths[2].name]
+
+
 def edited(path: Path, **changes: object) -> None:
     at = path / "manifest.json"
     at.write_text(json.dumps({**json.loads(at.read_text()), **changes}))

@@ -69,8 +69,9 @@ def read(results: Path, study: str | None, machine: str | None, numbers: Sequenc
 
 def _chosen(results: Path, study: str | None, machine: str | None) -> Chosen:
     from sojourn.store import listing
+    from sojourn.store.named import by_start
 
-    every = sorted(listing.own(results), key=lambda path: path.name)
+    every = sorted(listing.own(results), key=by_start)
     if not every:
         raise StoreFault(
             "there is no record yet", at=str(results.absolute()), fix="begin with `sojourn run`"

@@ -256,10 +256,10 @@ def _scatters(results: Path, name: str) -> tuple[Mapping[str, float], str]:
     from sojourn import pipeline, store
     from sojourn.errors import Fault
     from sojourn.questions import scatter
+    from sojourn.store.named import by_start
 
-    for path in sorted(store.records(results), key=lambda one: one.name, reverse=True)[:20]:
-        if path.parent.parent.name != name:
-            continue
+    own = [path for path in store.records(results) if path.parent.parent.name == name]
+    for path in sorted(own, key=by_start, reverse=True)[:20]:
         try:
             known = scatter(pipeline.judged(path))
         except Fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
@@ -10,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from sojourn import pipeline
+from sojourn import pipeline, questions
 from sojourn.cli import in_turn, visible_words
 from sojourn.cli.app import main
 from sojourn.errors import Exit
@@ -104,6 +105,26 @@ def test_the_change_that_is_seen_is_that_of_the_commands_own_test(
         return sum(math.inf if one is None else one for one in each)
 
     assert needed(seen) <= int(blocks[1]) < needed(seen - 0.01)
+
+
+def test_the_scatter_is_that_of_the_newest_comparison_whatever_its_folder_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "judged", lambda path: path.name)
+    monkeypatch.setattr(questions, "scatter", lambda name: {"p99": 0.1, "of": name})
+    for name, month in (("baseline", 3), ("20260201T000000Z-aaaa", 2), ("alpha", 1)):
+        folder = tmp_path / "compare/vm" / name
+        folder.mkdir(parents=True)
+        started = f"2026-{month:02d}-01T00:00:00+00:00"
+        (folder / "manifest.json").write_text(json.dumps({"started": started}))
+    assert in_turn._scatters(tmp_path, "compare")[1] == "the scatter in baseline"
+    (tmp_path / "compare/vm/alpha").rename(tmp_path / "compare/vm/20260401T000000Z-bbbb")
+    assert in_turn._scatters(tmp_path, "compare")[1] == "the scatter in 20260401T000000Z-bbbb"
+    for number in range(20):  # newer records of another study hide none of this one
+        other = tmp_path / f"other/vm/20260501T0000{number:02d}Z-cccc"
+        other.mkdir(parents=True)
+        (other / "manifest.json").write_text("{}")
+    assert in_turn._scatters(tmp_path, "compare")[1] == "the scatter in 20260401T000000Z-bbbb"
 
 
 def test_worse_is_less_of_the_number_of_which_more_is_better() -> None:

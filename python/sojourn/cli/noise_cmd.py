@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn import units
 from sojourn.cli import consent, credentials, in_turn, lowered, turn_numbers, visible_words
 from sojourn.cli.draw import named, new_table, to_stdout
 from sojourn.cli.faults import say
@@ -244,7 +245,8 @@ def _lines(divided: Noise) -> list[str]:
 
 
 def _of_cause(cause: Cause) -> str:
-    text = f"{cause.name}: {cause.mean:.2%} of the time, at most {cause.most:.2%} of a run"
+    most = units.outward(100 * cause.most, 2, 1)
+    text = f"{cause.name}: {cause.mean:.2%} of the time, at most {most:.2f}% of a run"
     if cause.explains is None:
         return f"{text}."
     sure = "" if cause.p <= 0.05 else ", which may be chance"

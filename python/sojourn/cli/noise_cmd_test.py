@@ -15,7 +15,7 @@ from scipy import stats
 
 from sojourn import pipeline, spec, store
 from sojourn.analysis import noise as parts
-from sojourn.cli import gate_cmd
+from sojourn.cli import gate_cmd, noise_cmd
 from sojourn.cli.app import main
 from sojourn.cli.share import share
 from sojourn.errors import Exit
@@ -167,6 +167,11 @@ def test_wrong_options_are_refused_before_anything_runs(
     assert main(["noise", *options, "--results", str(tmp_path)]) in {Exit.USAGE, Exit.FAILED}
     assert word in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_most_that_a_cause_took_is_rounded_up() -> None:
+    cause = parts.Cause(name="steal", mean=0.01, most=0.020_411)
+    assert noise_cmd._of_cause(cause) == "steal: 1.00% of the time, at most 2.05% of a run."
 
 
 def test_the_study_starts_the_service_as_often_as_asked() -> None:

@@ -18,6 +18,7 @@ from sojourn.record import machine
 from sojourn.samples import read_json
 from sojourn.samples.names import HOST
 from sojourn.store import listing
+from sojourn.store.named import by_start
 from sojourn.store.record import Record
 from sojourn.units import NS_PER_S
 
@@ -136,7 +137,7 @@ def all_of(results: Path) -> list[Victim]:
         raise SpecFault(
             "there is no such results folder", at=str(results), fix="give --results DIR"
         )
-    paths = sorted(listing.own(results), key=lambda path: path.name, reverse=True)
+    paths = sorted(listing.own(results), key=by_start, reverse=True)
     gathered: list[Victim] = []
     for path in paths:
         try:

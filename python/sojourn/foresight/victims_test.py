@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import samples, spec, store
-from sojourn.errors import SpecFault
+from sojourn.errors import SpecFault, StoreFault
 from sojourn.foresight import study, victims
 from sojourn.foresight.doses import NONE, Dose
 from sojourn.plan.next import Planner
@@ -113,6 +113,25 @@ def test_records_of_one_service_in_one_place_are_one(tmp_path: Path) -> None:
     assert len(both.levels[NONE]) == 2 * len(one.levels[NONE])
     assert both.peak_rps == pytest.approx(1.5 * one.peak_rps)
     assert other is elsewhere
+
+
+def test_records_are_read_newest_first_whatever_their_folders_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "study/vm"
+    for name, month in (("alpha", 3), ("20260201T000000Z-aaaa", 2), ("zulu", 1)):
+        (home / name).mkdir(parents=True)
+        manifest = {"started": f"2026-{month:02d}-01T00:00:00+00:00"}
+        (home / name / "manifest.json").write_text(json.dumps(manifest))
+    read: list[str] = []
+
+    def note(path: Path) -> Record:
+        read.append(path.name)
+        raise StoreFault("none", at="here", fix="none")
+
+    monkeypatch.setattr(store, "read", note)
+    assert victims.all_of(tmp_path) == []
+    assert read == ["alpha", "20260201T000000Z-aaaa", "zulu"]
 
 
 def test_runs_beside_one_dose_are_together_however_it_was_written(tmp_path: Path) -> None:

@@ -88,12 +88,12 @@ def verdict(of: Forecast, load_rps: float) -> str:
 def _alone(of: Forecast) -> str:
     if of.censored == "beyond":
         return f"about {_rate(of.alone_rps)}, beyond the measured loads"
-    mark = {"above": "≥ ", "below": "≤ "}.get(of.censored, "")
-    return f"{mark}{_rate(of.alone_rps)}, measured"
+    mark, way = {"above": ("≥ ", -1), "below": ("≤ ", 1)}.get(of.censored, ("", 0))
+    return f"{mark}{_rate(of.alone_rps, way)}, measured"
 
 
-def _rate(rps: float) -> str:
-    return f"{show_count(rps)}/s"
+def _rate(rps: float, way: int = 0) -> str:
+    return f"{show_count(rps, way)}/s"
 
 
 def _ns(value: float) -> str:

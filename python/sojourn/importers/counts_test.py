@@ -113,7 +113,10 @@ def several(runs: int) -> dict[str, Any]:
     return whole | {
         "BEST RUN RESULTS": stats,
         "WORST RUN RESULTS": slow,
-        f"AGGREGATED AVERAGE RESULTS ({max(runs, 3)} runs)": stats,
+        f"AGGREGATED AVERAGE RESULTS ({max(runs, 3)} runs)": {
+            **stats,
+            "Runtime": {**stats["Runtime"], "Total duration": 246},
+        },
     }
 
 
@@ -122,14 +125,20 @@ def test_the_runs_of_a_series_of_memtier_are_read(tmp_path: Path) -> None:
     assert form.name == "memtier"
     kinds = ("Sets", "Gets", "Totals")
     ends = [f"{end} run {kind}" for end in ("best", "worst") for kind in kinds]
-    assert [one.name for one in series] == ends
-    assert [one.seconds for one in series] == [0.082] * 3 + [0.164] * 3
-    assert all("best and the worst" in one.notes[-1] for one in series)
+    average = [f"average of 3 runs {kind}" for kind in kinds]
+    assert [one.name for one in series] == [*ends, *average]
+    assert [one.seconds for one in series] == [0.082] * 3 + [0.164] * 3 + [None] * 3
+    assert all("best and the worst" in one.notes[-1] for one in series[:6])
+    for one, best in zip(series[6:], series[:3], strict=True):
+        assert "all 3 runs together; its rate is the mean" in one.notes[-1]
+        assert (one.requests, one.rate) == (best.requests, best.rate_rps)
+        assert one.times is not None
     _, each = importers.read(put(tmp_path, json.dumps(several(3), indent=4).encode()))
-    assert [one.name for one in each] == [f"run {n} {kind}" for n in (1, 2, 3) for kind in kinds]
+    runs = [f"run {n} {kind}" for n in (1, 2, 3) for kind in kinds]
+    assert [one.name for one in each] == [*runs, *average]
     many = memtier.SERIES_MOST // len(kinds) + 1
     _, few = importers.read(put(tmp_path, json.dumps(several(many), indent=4).encode()))
-    assert [one.name for one in few] == ends
+    assert [one.name for one in few][:6] == ends
 
 
 def test_of_runs_of_memtier_without_best_and_worst_only_a_few_are_read(tmp_path: Path) -> None:
@@ -139,7 +148,7 @@ def test_of_runs_of_memtier_without_best_and_worst_only_a_few_are_read(tmp_path:
         return json.dumps(every, indent=4).encode()
 
     _, series = importers.read(put(tmp_path, runs(memtier.SERIES_MOST)))
-    assert series[-1].name == f"run {memtier.SERIES_MOST} Totals"
+    assert series[-4].name == f"run {memtier.SERIES_MOST} Totals"
     with pytest.raises(SpecFault, match=f"more than {memtier.SERIES_MOST} runs") as refused:
         importers.read(put(tmp_path, runs(memtier.SERIES_MOST + 1)))
     assert "a file of its own" in refused.value.fix

@@ -62,6 +62,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests=max(0, wanted - sum(failed.values())),
             stated_over=wanted,
             failed=failed,
+            is_failed_known=is_apart or isinstance(whole.get("RetCodes"), dict),
             seconds=number(whole.get("ActualDuration"), "ActualDuration", at) / _S,
             most_ns=most if not failed else None,
             notes=note,

@@ -93,6 +93,7 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
         times=times,
         slices=tuple(slices),
         requests=times.n,
+        is_failed_known=False,
         seconds=seconds or None,
         most_ns=float(times.hi_ns[-1]),
         notes=() if options.unit_ns else (note,),

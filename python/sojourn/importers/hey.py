@@ -40,7 +40,9 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     rows = requests.count + sum(requests.failed.values())
     note = f"hey lists at most {ROWS_MOST:,} replies: of later ones nothing is in the file."
     notes = (note,) if rows >= ROWS_MOST else ()
-    return [requests.series(FACTS, at=file.at, half_ns=_HALF_NS, notes=notes)]
+    return [
+        requests.series(FACTS, at=file.at, half_ns=_HALF_NS, is_failed_known=False, notes=notes)
+    ]
 
 
 FORMAT = Format(name="hey", about="hey -o csv", is_it=is_it, read=read)

@@ -63,6 +63,7 @@ class Samples:
                 FACTS,
                 at=at,
                 name=DURATIONS[metric] if len(self._by_metric) > 1 else "",
+                is_failed_known=not self._unmarked[metric],
                 notes=(*notes, *dropped(self._dropped), *_doubts(self._unmarked[metric])),
             )
             for metric, one in self._by_metric.items()

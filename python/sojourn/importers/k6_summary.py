@@ -63,6 +63,7 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
         requests=None if all_ is None else all_ - failed,
         stated_over=None if own in metrics else all_,
         failed={"not an expected reply": failed} if failed else {},
+        is_failed_known=is_counted,
         seconds=all_ / rate if all_ and rate else None,
         most_ns=time_ns(trend["max"], "max", at, unit_ns=MS) or None if "max" in trend else None,
         notes=(mixed if is_counted or own in metrics else _UNCOUNTED) + dropped(iterations),

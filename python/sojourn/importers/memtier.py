@@ -28,6 +28,7 @@ FACTS = Facts(
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _OTHERS = {"Runtime", "Active Clients"}
 _RUN = re.compile(r"RUN #(\d{1,6}) RESULTS")  # of --print-all-runs
+_AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d{1,6}) runs\)")
 _ENDS = {"best run": "BEST RUN RESULTS", "worst run": "WORST RUN RESULTS"}
 SERIES_MOST = 20
 _US, _MS = 1e3, 1e6
@@ -53,7 +54,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
 def _of_several(whole: dict[str, Any], at: str) -> list[Series]:
     """With --run-count: every run if the file has them and they are few, else best and worst.
 
-    memtier's average is left out: its rates are means of runs, and its histogram is of all.
+    Last comes memtier's average.
     """
     each = {f"run {named[1]}": key for key in whole if (named := _RUN.fullmatch(key))}
     ends = {name: key for name, key in _ENDS.items() if key in whole}
@@ -61,12 +62,34 @@ def _of_several(whole: dict[str, Any], at: str) -> list[Series]:
         raise fault("ALL STATS is missing", at, "wait for memtier's end")
     if not ends and len(each) > SERIES_MOST:
         raise fault(f"it has more than {SERIES_MOST} runs", at, ALONE)
+    average = _average(whole, at)
     if each and len(each) <= SERIES_MOST:
-        made = _all(whole, each, at)
+        made = [*_all(whole, each, at), *average]
         if len(made) <= SERIES_MOST or not ends:
             return made
     note = "Of several runs the best and the worst are shown, by memtier's requests/s."
-    return [replace(one, notes=(*one.notes, note)) for one in _all(whole, ends, at)]
+    best = [replace(one, notes=(*one.notes, note)) for one in _all(whole, ends, at)]
+    return [*best, *average]
+
+
+def _average(whole: dict[str, Any], at: str) -> list[Series]:
+    """Memtier's average of its runs; [] if the file has none.
+
+    Counts and histograms are sums over the runs; rates and the mean time are means of theirs
+    (`run_stats::aggregate_average`). Its length is 0 or a sum, by version, so none is taken.
+    """
+    key = next(filter(_AVERAGE.fullmatch, whole), None)
+    if key is None:
+        return []
+    runs = key.partition("(")[2].removesuffix(")")
+    note = (
+        f"Its times are those of all {runs} together; its rate is the mean of their rates. "
+        "A mean time that memtier printed is the mean of theirs."
+    )
+    return [
+        replace(one, seconds=None, notes=(*one.notes, note))
+        for one in _run(whole, key, f"average of {runs}", at)
+    ]
 
 
 def _all(whole: dict[str, Any], runs: Mapping[str, str], at: str) -> list[Series]:
@@ -113,6 +136,7 @@ def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str
         stated=stated,
         requests=count(operation["Count"], f"{name} Count", at),
         failed={"connection errors": errors} if errors else {},
+        is_failed_known="Connection Errors" in operation,  # older versions have none
         seconds=seconds,
         rate_rps=number(operation.get("Ops/sec"), f"{name} Ops/sec", at),
         most_ns=time_ns(most, "Max Latency", at, unit_ns=_MS) if most is not None else None,

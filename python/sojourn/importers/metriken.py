@@ -130,6 +130,7 @@ def _series(file: File, one: _Column, present: set[str]) -> Series | None:
         slices=slices if len(slices) > 1 else (),
         requests=times.n - failed if failed <= times.n else times.n,
         failed={"errors, by cachecannon's count": failed} if failed else {},
+        is_failed_known=counter in present,
         seconds=_seconds(table, snapshots, at),
         most_ns=float(times.hi_ns[-1]),
         notes=("Times of failed requests are in its histogram.",) if failed else (),

@@ -66,6 +66,7 @@ def _run(text: str, at: str) -> list[Series]:
             facts=FACTS,
             name="" if is_single else kind,
             stated=_stated(kind, fields, at),
+            is_failed_known=False,
             requests=count(total[2], "requests", at) if is_single else None,
             seconds=number(total[3], "seconds", at),
             rate_rps=number(total[1], "Total QPS", at),
@@ -82,6 +83,7 @@ def _scanned(kind: str, fields: list[str], at: str) -> Series:
         facts=FACTS,
         name=f"{kind} at {count(fields[9], 'target', at):,}/s",
         stated=_stated(kind, fields, at),
+        is_failed_known=False,
         rate_rps=number(fields[8], "QPS", at),
         notes=("Of a scan mutilate does not say how many requests a rate had.",),
     )

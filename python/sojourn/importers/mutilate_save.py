@@ -29,7 +29,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             raise fault("this line has no send and time", at, "the file may be cut short")
         ns = time_ns(time, "time", at, unit_ns=_US)
         requests.add(number(start, "send", at), ns, at)
-    return [requests.series(FACTS, at=file.at, notes=(_NOTE,))]
+    return [requests.series(FACTS, at=file.at, is_failed_known=False, notes=(_NOTE,))]
 
 
 FORMAT = Format(name="mutilate-save", about="mutilate --save FILE", is_it=is_it, read=read)

@@ -35,7 +35,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests.add(start_s, ns, at)
         else:
             requests.fail(f"status {row['status']}")
-    return [requests.series(_CSV, at=file.at)]
+    return [requests.series(_CSV, at=file.at, is_failed_known=False)]
 
 
 FORMAT = Format(name="oha-csv", about="oha --output-format csv", is_it=is_it, read=read)

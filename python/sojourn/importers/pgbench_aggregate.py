@@ -53,6 +53,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             stated={None: sum_ns / total} if total else {},
             requests=total,
             failed=dict(failed),
+            is_failed_known=width > _OLD,
             seconds=None,
             most_ns=most_ns if total else None,
             notes=(

@@ -50,6 +50,7 @@ class Requests:
         name: str = "",
         half_ns: float = 0.0,
         seconds: float | None = None,
+        is_failed_known: bool = True,
         notes: tuple[str, ...] = (),
     ) -> Series:
         """All of them.
@@ -60,6 +61,7 @@ class Requests:
             name: of the series.
             half_ns: half of the step to which the tool rounds its times.
             seconds: length of the run; None: from the first begin to the last end.
+            is_failed_known: the file has those that failed, too.
             notes: for the reader.
 
         Raises:
@@ -78,6 +80,7 @@ class Requests:
             slices=_slices(ordered),
             requests=len(ns),
             failed=dict(self.failed),
+            is_failed_known=is_failed_known,
             seconds=seconds,
             most_ns=float(ns.max()) if ns.size else None,
             notes=notes,

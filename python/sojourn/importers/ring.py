@@ -45,6 +45,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             name=_text(table(whole.get("target"), "target", at).get("name")),
             times=Times(lo_ns=lo, hi_ns=hi, count=counts) if n else None,
             requests=n,
+            is_failed_known=False,
             seconds=number(whole.get("duration_ns"), "duration_ns", at) / 1e9,
             notes=(*_about(whole, at), *_culprits(whole, at), _missing(blind, at)),
         )

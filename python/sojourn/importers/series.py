@@ -55,6 +55,7 @@ class Series:
         requests: that succeeded; None if the file does not say.
         stated_over: requests in what the tool printed, failed ones too; None: `requests`.
         failed: how many by reason; none of them is in `times`, unless `facts` says so.
+        is_failed_known: the file counts all that failed; else more may have than are in `failed`.
         seconds: length of the run; None if the file does not say.
         rate_rps: as the tool stated it; None: requests by seconds.
         most_ns: the longest; None if the file does not say.
@@ -69,6 +70,7 @@ class Series:
     requests: int | None = None
     stated_over: int | None = None
     failed: Mapping[str, int] = field(default_factory=dict)
+    is_failed_known: bool = True
     seconds: float | None = None
     rate_rps: float | None = None
     most_ns: float | None = None

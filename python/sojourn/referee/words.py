@@ -130,9 +130,9 @@ def _users(number: Number, *, is_bound: bool) -> tuple[str, str, str]:
     users = number.users
     if users is None or users.value is None or number.lo is None or number.hi is None:
         return ("–", "", "")
-    mark = "≤ " if is_bound else ""
+    own = f"≤ {show_ns(users.value, 1)}" if is_bound else show_ns(users.value)
     bounds = "" if number.hi <= number.lo else f"{show_ns(number.lo)}–{show_ns(number.hi)}"
-    return (f"{mark}{_value(users)}", _interval(users), bounds)
+    return (own, _interval(users), bounds)
 
 
 def _value(one: Estimate) -> str:

@@ -6,6 +6,7 @@ cannot know: from when it was measured, and what made the load.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,8 @@ class Side:
         estimates: mean, then quantiles; `basis`: what each rests on.
         line: (share of requests at or below, ns), for the picture; () if only few are known.
         dots: the same of what a tool printed.
+        failed: requests by reason; None: the file does not say whether any failed.
+        are_all_counted: no others than those in `failed` may have failed.
     """
 
     letter: str
@@ -52,11 +55,12 @@ class Side:
     estimates: tuple[Estimate, ...]
     basis: tuple[str, ...]
     requests: int | None
-    failed: tuple[tuple[str, int], ...]
+    failed: tuple[tuple[str, int], ...] | None
     seconds: float | None
     rate_rps: float | None
     most_ns: float | None
     notes: tuple[str, ...]
+    are_all_counted: bool = True
     line: tuple[tuple[float, float], ...] = ()
     dots: tuple[tuple[float, float], ...] = ()
 
@@ -71,16 +75,26 @@ class Side:
     @property
     def failures(self) -> str:
         """Failed requests by reason; they are counted apart."""
+        if self.failed is None:
+            return "how many failed is not known"
         if not self.failed:
             return "none failed"
         each = ", ".join(f"{why} {number:,}" for why, number in self.failed[:4])
         more = f" and {len(self.failed) - 4} more reasons" if len(self.failed) > 4 else ""
-        return f"{self.failed_count:,} failed: {each}{more}"
+        least = "" if self.are_all_counted else "at least "
+        return f"{least}{self.failed_count:,} failed: {each}{more}"
 
     @property
-    def failed_count(self) -> int:
-        """Requests that failed, for any reason."""
-        return sum(number for _, number in self.failed)
+    def failed_cell(self) -> str:
+        """How many failed, as a cell: `3`, `≥ 3` where others may have, `–` where it is unknown."""
+        if self.failed_count is None:
+            return "–"
+        return f"{'' if self.are_all_counted else '≥ '}{self.failed_count:,}"
+
+    @property
+    def failed_count(self) -> int | None:
+        """Requests that failed, for any reason; None: not known."""
+        return None if self.failed is None else sum(number for _, number in self.failed)
 
 
 def letter(number: int) -> str:
@@ -102,14 +116,22 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
         estimates=numbers,
         basis=tuple(estimates.basis(series, one) for one in numbers),
         requests=series.requests,
-        failed=tuple((_in_line(why), number) for why, number in series.failed.items()),
+        failed=_failed(series),
         seconds=series.seconds,
         rate_rps=series.rate,
         most_ns=series.most_ns,
         notes=series.notes,
+        are_all_counted=series.is_failed_known,
         line=_line(series.times) if is_whole and series.times else (),
         dots=() if is_whole else tuple(sorted((q, ns) for q, ns in stated if q in carried)),
     )
+
+
+def _failed(series: Series) -> tuple[tuple[str, int], ...] | None:
+    """By reason; None where none is counted, and others may have failed."""
+    if not series.failed and not series.is_failed_known:
+        return None
+    return tuple((_in_line(why), number) for why, number in series.failed.items())
 
 
 def _in_line(text: str) -> str:
@@ -120,6 +142,9 @@ def _in_line(text: str) -> str:
 def of_point(letter: str, name: str, point: LoadPoint) -> Side:
     """One load of a record."""
     verdict = "" if point.is_believed else "not valid: "
+    lost: Counter[str] = Counter()
+    for run in point.runs:
+        lost.update(dict(run.errors) if run.is_believed == point.is_believed else {})
     return Side(
         letter=letter,
         name=name,
@@ -131,7 +156,7 @@ def of_point(letter: str, name: str, point: LoadPoint) -> Side:
             for one in (point.mean, *point.quantiles)
         ),
         requests=point.mean.requests or None,
-        failed=(),
+        failed=tuple(lost.items()),
         seconds=None,
         rate_rps=point.achieved_rps,
         most_ns=None,
@@ -179,7 +204,7 @@ def side_by_side(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str
         ("measured from", *(side.facts.clock for side in sides)),
         ("load loop", *(side.facts.loop for side in sides)),
         ("requests/s", *(show.count(side.rate_rps) for side in sides)),
-        ("failed", *(f"{side.failed_count:,}" for side in sides)),
+        ("failed", *(side.failed_cell for side in sides)),
     ]
     wanted = dict.fromkeys(one.q for side in sides for one in side.estimates)
     for q in wanted:

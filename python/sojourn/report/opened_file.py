@@ -45,7 +45,7 @@ class OneOpened:
         loop: what made the load.
         means: what its numbers mean and cannot say.
         page: a page that says more.
-        failed: requests that failed, by reason.
+        failed: requests that failed, by reason; null: the file does not say whether any did.
         most_ns: the longest time.
     """
 
@@ -59,7 +59,7 @@ class OneOpened:
     notes: Sequence[str]
     page: str
     requests: int | None
-    failed: dict[str, int]
+    failed: dict[str, int] | None
     seconds: float | None
     rate_rps: float | None
     most_ns: Ns | None
@@ -94,7 +94,7 @@ def _one(side: Side) -> OneOpened:
         notes=side.notes,
         page=side.facts.page,
         requests=side.requests,
-        failed=dict(side.failed),
+        failed=None if side.failed is None else dict(side.failed),
         seconds=side.seconds,
         rate_rps=side.rate_rps,
         most_ns=side.most_ns,

@@ -30,7 +30,7 @@ _SECRET = re.compile(r"^([^:]*:file:)(.+)$", re.DOTALL)
 _HEADER = re.compile(r"^([^:]+:\s*file:)(.+)$", re.DOTALL)  # as `_SECRET`, of one header
 _VARIABLE = re.compile(r"([A-Za-z_]\w*=file:)([^\s'\"]+)")  # among NAME=VALUE texts
 _TRACE = re.compile(r"^(trace:)(.+)$", re.DOTALL)
-_TRACE_ENDS = re.compile(r",(?:scaled|speed=[^,]*)$")
+_TRACE_ENDS = re.compile(r"(?:,scaled|,speed=[^,]*)?(?:,method=[^,]*)?$")
 _OF_ENVIRONMENT = re.compile(r"[^:]*:\s*env:(.+)", re.DOTALL)
 _WHOLE = re.compile(r"^()(.+)$", re.DOTALL)
 _FOLDER = re.compile(r"(?<=[:,])(\s*folder\s*=\s*)([^,]+)")  # in the text of a neighbour

@@ -65,6 +65,14 @@ def test_a_relative_name_is_in_the_folder_of_the_study(
     }
 
 
+@pytest.mark.parametrize(
+    "ends", ["", ",scaled", ",speed=2", ",method=GET", ",scaled,method=GET", ",speed=1,method=PUT"]
+)
+def test_the_file_of_a_trace_is_its_name_whatever_stands_behind_it(ends: str) -> None:
+    for name in ("/logs/access.log.gz", "/logs/a,b.log"):
+        assert dict(files.named({"arrivals": f"trace:{name}{ends}"})) == {"arrivals": Path(name)}
+
+
 def test_what_is_typed_is_in_the_folder_where_it_is_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

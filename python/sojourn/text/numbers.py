@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+from sojourn import units
+
 
 def percentile(q: float | None) -> str:
     """The word for a quantile; `mean` for None.
@@ -12,14 +16,20 @@ def percentile(q: float | None) -> str:
     return "mean" if q is None else f"p{round(q * 100, 6):g}"
 
 
-def percent(share: float) -> str:
-    """A share in whole percent, small ones with the digits they need.
+def percent(share: float, way: int = 0) -> str:
+    """A share in whole percent, small ones with the digits they need; `way` as in `units`.
 
     >>> percent(0.714), percent(0.0123), percent(0.00004)
     ('71 %', '1.2 %', '0.004 %')
+    >>> percent(0.714, 1), percent(0.0129, -1), percent(0.00004, 1), percent(0.0, -1)
+    ('72 %', '1.2 %', '0.004 %', '0 %')
     """
     value = 100 * share
-    return f"{value:.0f} %" if abs(value) >= 10 or value == 0 else f"{value:.2g} %"
+    is_small = 0 < abs(value) < 10
+    if way:
+        digits = 1 - math.floor(math.log10(abs(value))) if is_small else 0
+        return f"{units.outward(value, digits, way):g} %"
+    return f"{value:.2g} %" if is_small else f"{value:.0f} %"
 
 
 def load_share(share: float) -> str:

@@ -1,7 +1,7 @@
 //! `--replay FILE`: a log of requests as a job, with the keys that a job has for it.
 
 use sojourn_base::Fault;
-use sojourn_workload::replay;
+use sojourn_workload::{arrivals, replay};
 
 use super::Args;
 use crate::job::Job;
@@ -33,8 +33,7 @@ impl Args {
             return Ok(());
         };
         let speed = content.speed.unwrap_or(1.0);
-        let method = method.map(|method| format!(",method={method}")).unwrap_or_default();
-        job.arrivals = format!("trace:{file},speed={speed}{method}");
+        job.arrivals = arrivals::trace_of(file, speed, method);
         set(&mut job.warmup, "0s", load.warmup.is_some());
         if client.threads.is_none() {
             job.threads = 1;
@@ -82,7 +81,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use clap::Parser as _;
-    use sojourn_workload::arrivals;
 
     use super::*;
     use crate::protocols::http::log;

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use socket2::Socket;
 use sojourn_base::Fault;
-use sojourn_workload::arrivals;
 use sojourn_workload::plan::Plan;
+use sojourn_workload::{arrivals, replay};
 
 use crate::drive::Live;
 use crate::drive::long::{self, Geometry};
@@ -43,6 +43,10 @@ pub fn check(resolved: &Resolved) -> Result<Arc<dyn Protocol>, Fault> {
     long::check_length(job, &timetable)?;
     arrivals::parse(&job.arrivals, timetable.arrivals_rps())?;
     schedule::workload(job)?.choice()?;
+    // What was made of a log stays; its text, of up to a gigabyte, is not looked at again.
+    for file in arrivals::trace_file(&job.arrivals).into_iter().chain([job.paths_file.as_str()]) {
+        replay::forget(file);
+    }
     Ok(protocol)
 }
 
@@ -119,5 +123,37 @@ mod tests {
         };
         assert_eq!(needed("http://127.0.0.1:1/"), files::needed(400, false));
         assert_eq!(needed("h2c://127.0.0.1:1/"), files::needed(400, true));
+    }
+
+    #[test]
+    fn the_text_of_a_log_does_not_stay_in_memory_and_what_was_made_of_it_does() {
+        let folder = std::env::temp_dir();
+        let [log, times] = ["paths", "times"].map(|name| {
+            let path = folder.join(format!("sojourn-ready-{name}-{}", std::process::id()));
+            std::fs::write(&path, "1716890400.0 /a\n1716890400.5 /b\n1716890402.0 /a\n").unwrap();
+            path.display().to_string()
+        });
+        for arrivals in [format!("trace:{log},speed=2"), format!("trace:{times},scaled")] {
+            let job = Job {
+                target: "http://127.0.0.1:1/".into(),
+                paths_file: log.clone(),
+                popularity: "order".into(),
+                arrivals,
+                ..Job::default()
+            };
+            assert!(replay::text(&log).is_ok(), "as --replay asks for its length");
+            check(&resolve(job.clone()).unwrap()).unwrap();
+            let files = [&log, &times];
+            let texts = files.map(|file| std::fs::read(file).unwrap());
+            for file in &files {
+                std::fs::remove_file(file).unwrap();
+            }
+            assert!(files.iter().all(|file| replay::text(file).is_err()), "it is read anew");
+            assert!(check(&resolve(job).unwrap()).is_ok(), "and the plan is not");
+            files.iter().zip(texts).for_each(|(file, text)| std::fs::write(file, text).unwrap());
+        }
+        for file in [log, times] {
+            std::fs::remove_file(file).unwrap();
+        }
     }
 }

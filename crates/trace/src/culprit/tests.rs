@@ -176,7 +176,7 @@ fn behind_xz(at_ns: u64, seen: &mut Seen) -> Record {
 
 #[test]
 fn a_hog_is_named_with_its_control_group_and_share() {
-    let blame = Scene::new(behind_xz, nothing).blame();
+    let mut blame = Scene::new(behind_xz, nothing).blame();
     assert_eq!(named(&blame), ["task xz"]);
     let xz = &blame.suspects[0];
     assert_eq!((xz.cgroup.as_deref(), &xz.tids[..], xz.requests), (Some("batch"), &[900][..], 100));
@@ -188,6 +188,9 @@ fn a_hog_is_named_with_its_control_group_and_share() {
     let page = super::text::page(&blame);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(page.contains("* run-queue delay behind `xz`"), "{page}");
+    blame.suspects[0].share_low = 0.969;
+    let page = super::text::page(&blame);
+    assert!(page.contains(" 96 %"), "its lower bound is rounded down: {page}");
 }
 
 #[test]

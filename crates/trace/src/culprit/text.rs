@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{Way, outward, show_ns};
 use sojourn_base::visible::in_line;
 
 use super::result::Blame;
@@ -36,7 +36,7 @@ pub fn page(blame: &Blame) -> String {
             if line.is_named { '*' } else { ' ' },
             line.about,
             line.share * 100.0,
-            (line.share_low * 100.0).max(0.0),
+            outward((line.share_low * 100.0).max(0.0), 0, Way::Down),
             show_ns(line.tail_mean_ns),
             show_ns(line.body_mean_ns)
         );

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sojourn_base::quantiles::name_of;
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{Way, outward, show_bound_ns, show_ns};
 use sojourn_base::visible::in_line;
 
 use crate::judge::difference::{DiffResult, Part, Table, TraceFacts};
@@ -168,7 +168,7 @@ pub fn answer(result: &DiffResult) -> String {
 
 /// Nothing moved, and what would not have been seen.
 fn still(result: &DiffResult) -> String {
-    let least = format!("{:.0} %", result.least * 100.0);
+    let least = format!("{:.0} %", outward(result.least * 100.0, 0, Way::Up));
     let hidden = |table: &Table| {
         let ends = table.parts.iter().map(|part| match (part.low_ns, part.high_ns) {
             (Some(low), Some(high)) => high.max(-low),
@@ -181,7 +181,8 @@ fn still(result: &DiffResult) -> String {
         if most <= result.least * table.total.first_ns {
             return format!("in {what} no stage changed by more than {least}");
         }
-        let most = if most.is_finite() { show_ns(most) } else { "any length".into() };
+        let most =
+            if most.is_finite() { show_bound_ns(most, Way::Up) } else { "any length".into() };
         format!("in {what} a change of a stage by up to {most} cannot be excluded")
     };
     format!(

@@ -13,6 +13,10 @@ use crate::reconstruct::stages::RESIDUAL;
 use crate::reconstruct::window::{self, Accuracy, Cost, Sampling, judge, slowing, stalls};
 use crate::session::Outcome;
 use sojourn_base::quantiles::{QUANTILES, Quantile};
+use sojourn_base::units::{Way, outward};
+
+/// Digits after the point of a share in percent.
+const DECIMALS_MAX: i32 = 3;
 
 /// The list of the slowest lacks whom the ring had no room for.
 fn incomplete(dropped: u64) -> Option<String> {
@@ -131,10 +135,15 @@ fn costs(sampling: &Sampling, how: &How) -> impl Iterator<Item = String> {
 fn dear(cost: &Cost) -> Option<String> {
     let low = cost.interval?.low + cost.tracer_cpu_ratio;
     (low > cost.asked).then(|| {
+        let [asked, low] = [cost.asked, low].map(|share| share * 100.0);
+        // What is more than was asked for is shown to be more.
+        let digits = (1..DECIMALS_MAX).find(|&d| outward(low, d, Way::Down) > asked);
+        let digits = digits.unwrap_or(DECIMALS_MAX);
         format!(
-            "tracing took more than the {:.1} % that were asked for: at least {:.1} %, the tracer's own CPU time included",
-            cost.asked * 100.0,
-            low * 100.0
+            "tracing took more than the {asked:.1$} % that were asked for: at least {:.1$} %, the \
+             tracer's own CPU time included",
+            outward(low, digits, Way::Down),
+            digits as usize
         )
     })
 }
@@ -147,4 +156,25 @@ fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
              until a reply is written, so a pipelining client's requests count as one"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reconstruct::window::Interval;
+
+    #[test]
+    fn what_tracing_took_at_least_holds_as_it_is_shown_and_is_more_than_was_asked_for() {
+        for (asked, low, text) in [
+            (0.01, 0.0168, "the 1.0 % that were asked for: at least 1.6 %,"),
+            (0.0105, 0.0108, "the 1.05 % that were asked for: at least 1.08 %,"),
+            (0.02, 0.020_004, "the 2.000 % that were asked for: at least 2.000 %,"),
+        ] {
+            let interval = Some(Interval { low: low - 0.001, high: None });
+            let cost = Cost { asked, interval, tracer_cpu_ratio: 0.001, ..Cost::default() };
+            let warning = dear(&cost).unwrap();
+            assert!(warning.contains(text), "{warning}");
+        }
+        assert_eq!(dear(&Cost { asked: 0.01, ..Cost::default() }), None);
+    }
 }

@@ -15,6 +15,8 @@ mod renewal;
 mod trace;
 mod zipf;
 
+pub use trace::{trace_file, trace_of};
+
 use std::fmt::Debug;
 
 use sojourn_base::Fault;

@@ -32,6 +32,8 @@ use crate::replay;
 const LENGTH_NS_MAX: f64 = 1e19;
 const USAGE: &str = "trace:FILE[,scaled|,speed=N][,method=NAME]";
 const METHOD: &str = ",method=";
+const SPEED: &str = ",speed=";
+const SCALED: &str = ",scaled";
 
 /// Traces of this process, by file.
 static TRACES: ReadOnce<Recorded> = ReadOnce::new();
@@ -119,20 +121,48 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     build,
 };
 
+/// What stands behind `trace:`. It is read from its end, because the name of a file may hold commas.
+struct Asked<'a> {
+    file: &'a str,
+    is_scaled: bool,
+    /// As it is written.
+    speed: Option<&'a str>,
+    method: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(text: &'a str) -> Self {
+        let part = |text: &'a str, at: &str| match text.rsplit_once(at) {
+            Some((file, value)) => (file, Some(value)),
+            None => (text, None),
+        };
+        let (text, method) = part(text, METHOD);
+        let (text, is_scaled) =
+            text.strip_suffix(SCALED).map_or((text, false), |file| (file, true));
+        let (file, speed) = part(text, SPEED);
+        Self { file, is_scaled, speed, method }
+    }
+}
+
+/// The file that arrivals such as `trace:FILE,speed=2` are read from; `None`: they are no trace.
+pub fn trace_file(arrivals: &str) -> Option<&str> {
+    let (name, text) = arrivals.split_once(':')?;
+    (name == KIND.kind.name).then(|| Asked::of(text).file)
+}
+
+/// Arrivals from a file, so many times as fast as recorded, of all requests or of those of a method.
+pub fn trace_of(file: &str, speed: f64, method: Option<&str>) -> String {
+    let method = method.map(|method| format!("{METHOD}{method}")).unwrap_or_default();
+    format!("{}:{file}{SPEED}{speed}{method}", KIND.kind.name)
+}
+
 fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
-    let (text, method) = match text.rsplit_once(METHOD) {
-        Some((text, method)) => (text, Some(method)),
-        None => (text, None),
-    };
-    if text.contains(",speed=") && text.split(',').any(|word| word == "scaled") {
+    let Asked { file, is_scaled, speed, method } = Asked::of(text);
+    if speed.is_some() && text.split(',').any(|word| word == "scaled") {
         let fix = "leave one of them out: with scaled, the rate is the job's";
         return Err(Fault::usage("a trace has both a speed and the job's rate", "trace", fix));
     }
-    let (file, is_scaled) = text.strip_suffix(",scaled").map_or((text, false), |file| (file, true));
-    let (file, speed) = match file.rsplit_once(",speed=") {
-        Some((file, speed)) => (file, speed_of(speed)?),
-        None => (file, 1.0),
-    };
+    let speed = speed.map_or(Ok(1.0), speed_of)?;
     if file.is_empty() {
         return Err(Fault::usage("no trace file is named", "trace", format!("write {USAGE}")));
     }

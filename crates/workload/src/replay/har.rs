@@ -49,8 +49,8 @@ struct Header {
 /// Whether a text that begins with a brace is a HAR, and no line of JSON.
 pub(super) fn is_it(text: &str) -> bool {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
-    let head: Vec<u8> = text.bytes().filter(|byte| !is_blank(byte)).take(7).collect();
-    head == *b"{\"log\":"
+    let head: Vec<u8> = text.bytes().filter(|byte| !is_blank(byte)).take(8).collect();
+    head == *b"{\"log\":{"
 }
 
 pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {

@@ -33,6 +33,16 @@ pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {
     Ok(log.finish())
 }
 
+/// Whether the first line is one of Docker's `json-file` logs: a line of the log as a text, and its stream.
+pub(super) fn is_of_docker(log: &str) -> bool {
+    let first = super::lines(log).next().map(|(line, _)| line).filter(|line| line.starts_with('{'));
+    let object = first.and_then(|line| serde_json::from_str::<Object>(line).ok());
+    object.is_some_and(|line| {
+        let stream = line.get("stream").and_then(Value::as_str).unwrap_or_default();
+        line.get("log").is_some_and(Value::is_string) && ["stdout", "stderr"].contains(&stream)
+    })
+}
+
 /// Takes in the request of a line.
 fn add(log: &mut Collected<'static>, line: &Object) {
     let within = field(line, &[REQUEST]);

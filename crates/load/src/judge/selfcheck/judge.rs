@@ -28,7 +28,7 @@
 //! All this is about the quantile of the sample. Last comes the sample's own error ([`bound`]): what it
 //! cannot decide is `unknown`, unless the run is one of several that are judged together (`pooled`).
 
-use sojourn_base::units::{parse_ns, show_ns};
+use sojourn_base::units::{Way, outward, parse_ns, show_ns};
 use sojourn_workload::arrivals;
 
 use super::judgement::{Judgement, is_loose, is_server_busy};
@@ -141,7 +141,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
              quantiles are upper bounds, at most {:.0} % too high",
             share_time * 100.0,
             share_excluded * 100.0,
-            (allowance - 1.0) * 100.0
+            outward((allowance - 1.0) * 100.0, 0, Way::Up)
         ));
     }
     let waited = evidence.checks.waited_share;
@@ -182,7 +182,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
 
 /// What is to be known of arrivals that a file brings along: it was read before the run, and is not again.
 fn replay(job: &Job) -> Option<String> {
-    let is_planned = !job.find_max && job.arrivals.starts_with("trace:");
+    let is_planned = !job.find_max && arrivals::trace_file(&job.arrivals).is_some();
     is_planned.then(|| arrivals::parse(&job.arrivals, 1.0).ok()?.note()).flatten()
 }
 

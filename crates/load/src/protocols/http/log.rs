@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sojourn_base::Fault;
+use sojourn_workload::arrivals;
 use sojourn_workload::once::ReadOnce;
 use sojourn_workload::replay::{self, Numbers};
 
@@ -144,9 +145,8 @@ pub(crate) fn note(job: &Job) -> Option<String> {
             log.numbered
         )
     });
-    let of_trace = job.arrivals.strip_prefix("trace:");
-    let rest = of_trace.and_then(|of| of.strip_prefix(job.paths_file.as_str()));
-    let is_in_trace = !job.find_max && rest.is_some_and(|it| it.is_empty() || it.starts_with(','));
+    let is_in_trace =
+        !job.find_max && arrivals::trace_file(&job.arrivals) == Some(job.paths_file.as_str());
     let left_out = log.left_out.clone().filter(|_| !is_in_trace);
     replay::joined([numbered, left_out])
 }

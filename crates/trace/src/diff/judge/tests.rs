@@ -64,6 +64,8 @@ fn equal_sides_have_nothing_named_and_the_answer_says_what_is_hidden() {
         "{}",
         result.answer
     );
+    let finer = diff(&[(side(0), side(0))], Asked { least: 0.025, ..ASKED }).answer;
+    assert!(finer.starts_with("nothing is shown to have moved by more than 3 %"), "{finer}");
 }
 
 #[test]

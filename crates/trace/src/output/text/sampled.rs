@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{Way, show_bound_ns, show_ns};
 
 use crate::judge::result::TraceResult;
 use crate::reconstruct::window::slowing::Slowing;
@@ -69,16 +69,20 @@ fn cost(page: &mut String, cost: &Cost) {
     );
 }
 
-/// Intervals of the mean, of p99, and of the largest stages of the tail.
-pub fn accuracy(page: &mut String, result: &TraceResult) {
-    let Some(accuracy) = &result.sampling.accuracy else { return };
-    let times = |interval: Option<Interval>| match interval {
+/// Both ends of an interval of times; of an open one, what it is at least.
+fn times(interval: Option<Interval>) -> String {
+    match interval {
         Some(Interval { low, high: Some(high) }) => {
             format!("{} to {}", show_ns(low), show_ns(high))
         }
-        Some(Interval { low, high: None }) => format!("{} or more", show_ns(low)),
+        Some(Interval { low, high: None }) => format!("{} or more", show_bound_ns(low, Way::Down)),
         None => "unknown".into(),
-    };
+    }
+}
+
+/// Intervals of the mean, of p99, and of the largest stages of the tail.
+pub fn accuracy(page: &mut String, result: &TraceResult) {
+    let Some(accuracy) = &result.sampling.accuracy else { return };
     put!(
         page,
         "\nwhile traced, {:.0} % intervals from {} {}:\n  mean {}, p99 {}",
@@ -120,4 +124,16 @@ fn slowing(slowing: Option<&Slowing>) -> String {
         times(mean_ratio),
         times(tail_ratio)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_interval_holds_as_it_is_shown() {
+        let open = Interval { low: 1_319_000.0, high: None };
+        assert_eq!(times(Some(open)), "1.31 ms or more");
+        assert_eq!(times(Some(Interval { high: Some(2e6), ..open })), "1.32 ms to 2 ms");
+    }
 }

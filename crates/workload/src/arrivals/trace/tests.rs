@@ -95,6 +95,24 @@ fn mistakes_name_the_line() {
 }
 
 #[test]
+fn the_file_of_a_trace_is_its_name_whatever_stands_behind_it() {
+    for (arrivals, file) in [
+        ("trace:f", Some("f")),
+        ("trace:f,scaled", Some("f")),
+        ("trace:a,b.log,speed=2,method=GET", Some("a,b.log")),
+        ("trace:a,b.log", Some("a,b.log")),
+        ("poisson", None),
+        ("traces:f", None),
+    ] {
+        assert_eq!(trace_file(arrivals), file, "{arrivals}");
+    }
+    let written = trace_of("a,b.log", 0.5, Some("PUT"));
+    assert_eq!(written, "trace:a,b.log,speed=0.5,method=PUT");
+    assert_eq!(trace_file(&written), Some("a,b.log"));
+    assert_eq!(trace_of("f", 2.0, None), "trace:f,speed=2");
+}
+
+#[test]
 fn a_trace_brings_its_own_rate_unless_it_is_scaled() {
     let path = std::env::temp_dir().join(format!("sojourn-trace-{}", std::process::id()));
     std::fs::write(&path, "gap_ns\n1000\n3000\n").unwrap();

@@ -140,7 +140,9 @@ fn a_client_that_was_stopped_gives_an_upper_bound_and_its_allowance() {
     let allowance = result.outages.allowance;
     assert!((1.09..1.12).contains(&allowance), "half of a fifth: {allowance}");
     assert_eq!((result.verdict, result.upper_bounds), (Verdict::Holds, true));
-    assert!(result.notes.iter().any(|note| note.contains("at most 10 % too high")));
+    let most = ((allowance - 1.0) * 100.0).ceil();
+    let text = format!("at most {most} % too high");
+    assert!(result.notes.iter().any(|note| note.contains(&text)), "{:?}", result.notes);
     assert_eq!(result.lateness, Vec::<String>::new(), "no check failed");
     let little = stopped(0, 0.05);
     assert_eq!((little.upper_bounds, little.notes.len()), (false, 0), "{:?}", little.notes);

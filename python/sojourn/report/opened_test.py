@@ -1,0 +1,114 @@
+"""A count of failed requests that a file lacks is not known, and never 0."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import importers
+from sojourn.importers.series import Series
+from sojourn.importers.testing import content, put
+from sojourn.report import opened, testing
+from sojourn.report.opened_file import table
+from sojourn.report.opened_writers import WRITERS
+from sojourn.text.plain_values import plain as json_value
+
+NOT_KNOWN = "how many failed is not known"
+
+
+def shown(series: Series) -> opened.Side:
+    return opened.of_series("A", "file", "form", series)
+
+
+def of_grpc(whole: dict[str, Any]) -> None:
+    """Of gRPC calls k6's summary has times, and no count of those that failed."""
+    metrics = whole["metrics"]
+    metrics["grpc_req_duration"] = metrics.pop("http_req_duration")
+    for name in [name for name in metrics if name.startswith("http_req")]:
+        del metrics[name]
+
+
+def without(*names: str) -> Callable[[dict[str, Any]], None]:
+    def remove(whole: dict[str, Any]) -> None:
+        for name in names:
+            whole.pop(name, None)
+            for inner in whole.get("metrics", {}), *whole.get("ALL STATS", {}).values():
+                inner.pop(name, None)
+
+    return remove
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("k6-export.json", of_grpc),
+        ("k6-export.json", without("http_req_failed")),
+        ("memtier.json", without("Connection Errors")),
+        ("fortio.json", without("RetCodes", "ErrorsDurationHistogram")),
+    ],
+)
+def test_a_summary_without_a_count_does_not_say_that_none_failed(
+    name: str, change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    whole = json.loads(content(name))
+    _, before = importers.read(put(tmp_path, json.dumps(whole, indent=1).encode()))
+    assert shown(before[0]).failures == "none failed"
+    change(whole)
+    _, series = importers.read(put(tmp_path, json.dumps(whole, indent=1).encode()))
+    side = shown(series[0])
+    assert (side.failures, side.failed_count) == (NOT_KNOWN, None)
+    assert json_value(table([side]))["series"][0]["failed"] is None
+    assert NOT_KNOWN in WRITERS["markdown"]([side])
+    cells = next(cells for cells in opened.side_by_side([side])[1] if cells[0] == "failed")
+    assert cells == ("failed", "–")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hey.csv", "oha.csv", "hdr-java.hlog", "mutilate.txt", "mutilate-scan.txt", "mutilate.save",
+     "ring.json", "rezolus-combined.parquet"],
+)  # fmt: skip
+def test_a_file_of_replies_alone_does_not_say_that_none_failed(name: str, tmp_path: Path) -> None:
+    _, series = importers.read(put(tmp_path, content(name)))
+    assert shown(series[-1]).failures == NOT_KNOWN
+
+
+def test_older_aggregates_of_pgbench_have_no_failures(tmp_path: Path) -> None:
+    """PostgreSQL 14 has eleven fields: the last are of lags and skipped transactions."""
+    text = content("pgbench-aggregate.log").decode()
+    (new,) = importers.read(put(tmp_path, text.encode()))[1]
+    assert shown(new).failures == "none failed"
+    cut = "".join(" ".join(line.split(" ")[:6]) + "\n" for line in text.splitlines())
+    (old,) = importers.read(put(tmp_path, cut.encode()))[1]
+    assert shown(old).failures == NOT_KNOWN
+
+
+def test_failures_that_are_counted_are_shown_where_others_may_not_be(tmp_path: Path) -> None:
+    head, *rows = content("hey.csv").decode().splitlines()
+    at = head.split(",").index("status-code")
+    fields = rows[0].split(",")
+    fields[at] = "503"
+    text = "\n".join([head, ",".join(fields), *rows[1:]]) + "\n"
+    (series,) = importers.read(put(tmp_path, text.encode()))[1]
+    side = shown(series)
+    assert side.failures == "at least 1 failed: status 503 1"
+    assert ("failed", "≥ 1") in opened.side_by_side([side])[1]
+    assert json_value(table([side]))["series"][0]["failed"] == {"status 503": 1}
+
+
+def test_a_load_of_a_record_has_the_failures_of_its_runs() -> None:
+    point = testing.findings().services[0].points[0]
+    runs = [dataclasses.replace(run, errors=(("timed_out", 2),)) for run in point.runs]
+    doubted = dataclasses.replace(runs[0], is_believed=not point.is_believed)
+    own = dataclasses.replace(point, runs=(*runs, doubted))
+    count = 2 * len(runs)
+    assert opened.of_point("A", "x", own).failures == f"{count} failed: timed_out {count}"
+    none = [dataclasses.replace(run, errors=()) for run in runs]
+    assert opened.of_point("A", "x", dataclasses.replace(point, runs=tuple(none))).failures == (
+        "none failed"
+    )
