@@ -15,6 +15,7 @@ from sojourn.controllers.look import Knob
 from sojourn.controllers.named import rule
 from sojourn.controllers.testing import look
 from sojourn.manage import config as configs
+from sojourn.manage import facts
 from sojourn.manage.source import parsed
 
 ROOT = Path(__file__).parents[1]
@@ -29,14 +30,19 @@ def block(language: str) -> str:
 
 
 def first_cells(head: str) -> set[str]:
-    """Names in the first column of the page's only table with this head."""
-    (table,) = re.findall(rf"^\| {head} \|.*\n\|-.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
-    cells = [row.split("|")[1] for row in table.splitlines()]
+    """Names in the first column of the page's tables with this head."""
+    tables = re.findall(rf"^\| {head} \|.*\n\|-.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    cells = [row.split("|")[1] for table in tables for row in table.splitlines()]
     return set(re.findall(r"`([a-z_]+)`", " ".join(cells)))
 
 
 def test_every_knob_is_in_its_table() -> None:
     assert first_cells("knob") == set(get_args(Knob))
+
+
+def test_every_leading_signal_is_in_its_table() -> None:
+    every = {*facts.QUEUES, *facts.PRESSURES, *facts.MONITORED, "disk", "network"}
+    assert first_cells("signal") == every
 
 
 def test_every_event_of_the_audit_log_is_in_its_table() -> None:

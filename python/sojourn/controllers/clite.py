@@ -18,16 +18,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import scipy
-from numpy.typing import NDArray
-
+from sojourn import late
 from sojourn.controllers import cores
 from sojourn.controllers.evidence import load_library
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Decision, History, Look
+
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import NDArray
+else:
+    np, scipy = late.module("numpy"), late.module("scipy")
 
 CONSTANTS = {
     "window_s": 2.0,
@@ -42,7 +46,7 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the kernel, in cores
 PARTITIONS_MAX = 20_000
 
 Cores = tuple[int, ...]
-Values = NDArray[np.float64]
+Values: TypeAlias = "NDArray[np.float64]"
 
 
 def decide(history: History) -> Decision:

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import scipy
-
+from sojourn import late
 from sojourn.controllers.look import Look, Window
+
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = late.module("scipy")
 
 LATE = 0.01  # share of requests that may be late, where the target is on p99
 OVERLAP = 0.2  # of a window's length: windows of a source do not end at the looks' times

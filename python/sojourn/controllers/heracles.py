@@ -2,8 +2,13 @@
 
 Source: Lo et al., "Heracles: Improving Resource Efficiency at Scale", ISCA 2015, algorithms 1 and
 2, from memory; the thresholds agree with the re-implementation Pacific73/Heracles in form. Left
-out: the cache, power and network controllers, which need counters. The limit of DRAM bandwidth
-(90 %) is therefore not applied. Five minutes of rest after a violation are from memory, too.
+out: the cache and power controllers, which need counters. The limit of DRAM bandwidth (90 %) is
+therefore not applied. Five minutes of rest after a violation are from memory, too.
+
+The network controller, from memory as well, runs with the constant `link_bps`, what the link takes
+in bytes/s. Each second best-effort groups may send link − LC − max(5 % of link, 10 % of LC), in
+equal parts. LC is what the services send; here it is what they send and receive, so it is never
+too little. Where that of one service is not known, nothing changes.
 """
 
 from __future__ import annotations
@@ -20,10 +25,38 @@ CONSTANTS = {
     "slack_shrink": 0.05,  # below: down to `cores_least`
     "cores_least": 2.0,
     "rest_s": 300.0,  # after a violation
+    "link_bps": 0.0,  # what the link takes; 0: sending is not limited
+    "network_s": 1.0,  # how often the network controller looks
+    "link_spare": 0.05,  # of the link
+    "service_spare": 0.10,  # of what the services use
 }
 
 
 def decide(history: History) -> Decision:
+    """The network controller each second, beside the other two."""
+    decision = _cores_and_top(history)
+    if not history.constants["link_bps"] or not history.is_due(
+        "network", history.constants["network_s"]
+    ):
+        return decision
+    memory = {**decision.memory, "network": history.now.t_s}
+    return Decision(changes=(*decision.changes, *_network(history)), memory=memory)
+
+
+def _network(history: History) -> list[Change]:
+    now, c = history.now, history.constants
+    used = [group.signal("network") for group in now.critical.values()]
+    known = [one for one in used if one is not None]
+    if len(known) < len(used) or not now.best_effort:
+        return []
+    services = sum(known)
+    spare = max(c["link_spare"] * c["link_bps"], c["service_spare"] * services)
+    left = max(0.0, c["link_bps"] - services - spare)
+    why = f"services use {services / 1e6:.4g} MB/s of the link: {left / 1e6:.4g} MB/s are left"
+    return for_all(now.best_effort, "egress", level=round(left / len(now.best_effort)), why=why)
+
+
+def _cores_and_top(history: History) -> Decision:
     """The upper controller every 15 s; between, the core controller every 2 s."""
     now, c, memory = history.now, history.constants, dict(history.memory)
     slack = now.slack(round(c["top_s"] * 1000))
@@ -84,5 +117,6 @@ KIND = ControllerKind(
     source="Lo et al., ISCA 2015 (from memory); Pacific73/Heracles",
     needs=("tail", "load", "cores"),
     constants=CONSTANTS,
+    asks=lambda constants: ("egress",) if constants["link_bps"] else (),
     decide=decide,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from sojourn.controllers.look import Decision, History, Knob
 from sojourn.errors import HostFault, SpecFault
@@ -23,6 +24,11 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "memory": ("memory.high of a group", "mount the memory controller as version 2"),
     "io": ("bytes/s of a group on its disk", "give the group disk, and mount the io controller"),
     "frozen": ("a group that can be stopped", "mount the freezer, or control groups version 2"),
+    "policy": ("the order of a group's threads", "run as root (sudo)"),
+    "egress": ("a rate at which a group sends", "give the group link, and a network namespace"),
+    "frequency": ("a bound on the frequency of a group's CPUs", "bare metal with cpufreq"),
+    "ways": ("cache ways of a group", "bare metal with resctrl (Intel CAT, AMD L3 QoS, Arm MPAM)"),
+    "bandwidth": ("memory bandwidth of a group", "bare metal with resctrl (Intel MBA, Arm MPAM)"),
 }  # fmt: skip
 
 
@@ -35,6 +41,7 @@ class ControllerKind:
         needs: names of `NEEDS`.
         on_services: knobs of services that it sets; no manager lets it set others of them.
         constants: its numbers by name; a configuration may set others.
+        asks: further knobs, of `NEEDS`, that it will set with these constants.
         prepare: loads what the first decision needs; called once, before the manager starts.
         decide: pure; the same history gives the same decision.
     """
@@ -45,6 +52,7 @@ class ControllerKind:
     needs: tuple[str, ...] = ()
     on_services: tuple[Knob, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    asks: Callable[[Mapping[str, float]], tuple[Knob, ...]] = lambda _constants: ()
     prepare: Callable[[], None] = lambda: None
     decide: Callable[[History], Decision]
 
@@ -60,19 +68,36 @@ class ControllerKind:
                 )
         return {**self.constants, **inputs}
 
-    def check(self, present: Collection[str]) -> None:
+    def check(
+        self,
+        present: Collection[str],
+        asked: Collection[str] = (),
+        reasons: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    ) -> None:
         """Refuse it where something that it needs is missing.
 
         Args:
             present: names of `NEEDS` that the machine and the configuration have.
+            asked: more that is needed, by `asks`.
+            reasons: of what is missing: what this machine lacks, and how to get it.
 
         Raises:
             HostFault: it names all that is missing, and how to get each.
         """
-        missing = [NEEDS[name] for name in self.needs if name not in present]
+        names = [name for name in (*self.needs, *asked) if name not in present]
+        missing = [_missing(name, reasons.get(name)) for name in dict.fromkeys(names)]
         if missing:
             raise HostFault(
                 f"controller {self.name} needs {', '.join(what for what, _ in missing)}",
                 at=f"controller {self.name}",
                 fix="; ".join(fix for _, fix in missing),
             )
+
+
+def _missing(name: str, reason: tuple[str, str] | None) -> tuple[str, str]:
+    """What is missing, and how to get it, as this machine says it."""
+    what, fix = NEEDS[name]
+    if reason is None:
+        return what, fix
+    lack, its_fix = reason
+    return f"{what}, and there is no {lack}", its_fix or fix

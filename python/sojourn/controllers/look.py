@@ -17,8 +17,21 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 #: Of a knob; None: no limit.
-Level: TypeAlias = bool | int | float | None
-Knob: TypeAlias = Literal["cores", "quota", "weight", "idle", "memory", "io", "frozen"]
+Level: TypeAlias = bool | int | float | str | None
+Knob: TypeAlias = Literal[
+    "cores",
+    "quota",
+    "weight",
+    "idle",
+    "memory",
+    "io",
+    "frozen",
+    "policy",
+    "egress",
+    "frequency",
+    "ways",
+    "bandwidth",
+]
 Share = Annotated[float, Field(ge=0)]
 COUNT_MAX = 1 << 53  # counts and levels are below it: a float holds each whole number exactly
 Count = Annotated[int, Field(ge=0, lt=COUNT_MAX)]
@@ -27,6 +40,7 @@ CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 Role: TypeAlias = Literal["latency-critical", "best-effort"]
 CRITICAL: Literal["latency-critical"] = "latency-critical"
 BEST_EFFORT: Literal["best-effort"] = "best-effort"
+WAYS_MAX = 64  # of any cache: a mask of resctrl has 32 bits
 #: What represents "off" where a group cannot be stopped: CPUs.
 OFF_CPUS = 0.01
 LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
@@ -44,7 +58,6 @@ class Part(BaseModel):
         extra="forbid",
         strict=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
     )
 
 
@@ -94,6 +107,17 @@ class Allocation(Part):
     """Bytes/s that it may read, and that it may write, on its disk; null: no limit."""
     frozen: bool = False
     """Whether none of its tasks runs."""
+    policy: Annotated[str, Field(pattern=r"^(other|batch|idle|nice:1?\d)$")] | None = None
+    """How the kernel orders its threads: "idle", "batch", "other", or a nice value such as
+    "nice:5"; null: as before the manager, each thread by itself."""
+    egress: Amount | None = None
+    """Bytes/s that it may send; null: no limit."""
+    frequency: Amount | None = None
+    """Hz that its own CPUs may run at most; null: as before the manager."""
+    ways: Annotated[int, Field(ge=1, le=WAYS_MAX)] | None = None
+    """Ways of the last-level cache that it may fill; null: all."""
+    bandwidth: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Memory bandwidth that it may use, %; null: all."""
 
 
 class Group(Part):
@@ -105,7 +129,11 @@ class Group(Part):
     signals: Mapping[str, Signal] = Field(default_factory=dict)
     """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods), `periods`
     (of its quota, in which it ran), `io` (bytes/s read and written on its disk; only where the knob
-    `io` can be moved)."""
+    `io` can be moved). Leading ones: `accept_queue` (connections), `receive_queue_bytes`,
+    `psi_cpu`, `psi_io`, `psi_memory` (share of time), `disk`, `network`, `memory_bandwidth`
+    (bytes/s), `cache_bytes`."""
+    missing: Mapping[str, str] = Field(default_factory=dict)
+    """Why a leading signal is not known, by its name."""
     allocation: Allocation = Field(default_factory=Allocation)
     traits: tuple[str, ...] = ()
     """Its class by the third paper, such as "non-scalable" (P12)."""

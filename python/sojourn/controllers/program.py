@@ -24,7 +24,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError
 
-from sojourn.controllers.look import Change, Decision, History, Knob, Part, mistake
+from sojourn.controllers.look import Change, Decision, History, Knob, Level, Part, mistake
 from sojourn.errors import RunFault, SpecFault
 
 PREFIX = "program:"
@@ -36,7 +36,7 @@ LINE_BYTES = 1 << 16
 class _Change(Part):
     group: str
     knob: Knob
-    level: bool | int | float | None
+    level: Level
     reason: Annotated[str, Field(max_length=500)]
 
 

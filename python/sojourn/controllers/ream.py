@@ -2,7 +2,7 @@
 
 Source: Pons et al., FGCS 2022, actions P12; the paper publishes no rule. A group that does not
 scale is confined to two cores. The other actions (pack hyper-threads, ways, memory bandwidth,
-disks) need knobs that are not moved here, so they are not taken.
+disks) have no published levels, or need knobs of services that are not moved. They are not taken.
 """
 
 from __future__ import annotations

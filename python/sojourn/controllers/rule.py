@@ -47,6 +47,10 @@ class OfKind:
         self.constants: Mapping[str, float] = kind.settled(inputs)
         self.on_services: Collection[Knob] = kind.on_services
 
+    def check(self, present: Collection[str], reasons: Mapping[str, tuple[str, str]]) -> None:
+        """Refuse it, as the kind does, with what its constants ask for."""
+        self.kind.check(present, self.kind.asks(self.constants), reasons)
+
     def decide(self, history: History) -> Decision:
         """What the kind decides at this history."""
         return self.kind.decide(history)

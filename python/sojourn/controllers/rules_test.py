@@ -86,6 +86,47 @@ def test_heracles_rests_after_a_violation() -> None:
 
 
 @pytest.mark.parametrize(
+    ("network_mbps", "level", "sentence"),
+    [
+        (20.0, 75_000_000, "100 − 20 − max(5, 2) MB/s"),
+        (60.0, 34_000_000, "100 − 60 − max(5, 6) MB/s"),
+        (94.0, 0, "100 − 94 − 9.4 MB/s is less than nothing"),
+        (None, "-", "what the service sends is not known"),
+    ],
+)
+def test_heracles_network_controller(
+    network_mbps: float | None, level: object, sentence: str
+) -> None:
+    has = {"load": 0.5} | ({} if network_mbps is None else {"network": network_mbps * 1e6})
+    one = look(0, 0.5, batch={"cores": 2}, web_has=has)
+    (changes,) = follow("heracles", [one], link_bps=100e6)
+    assert [of for name, knob, of in changes if knob == "egress"] == (
+        [] if level == "-" else [level]
+    ), sentence
+    assert {knob for _, knob, _ in follow("heracles", [one])[0]} <= {"cores"}, "only with a link"
+
+
+def test_heracles_parts_the_link_each_second() -> None:
+    def at(t_s: float, mbps: float) -> Look:
+        one = look(t_s, 0.5, batch={"cores": 2}, web_has={"load": 0.5, "network": mbps * 1e6})
+        return one.model_copy(update={"groups": {**one.groups, "more": one.groups["batch"]}})
+
+    looks = [at(t / 2, 20.0 + 10 * t) for t in range(4)]
+    got = [
+        {name: level for name, knob, level in changes if knob == "egress"}
+        for changes in follow("heracles", looks, link_bps=100e6)
+    ]
+    assert got == [
+        {"batch": 37_500_000, "more": 37_500_000},
+        {},
+        {"batch": 27_500_000, "more": 27_500_000},
+        {},
+    ]
+    assert kind("heracles").asks(kind("heracles").settled({"link_bps": 1e8})) == ("egress",)
+    assert kind("heracles").asks(kind("heracles").settled({})) == ()
+
+
+@pytest.mark.parametrize(
     ("p99_ms", "used", "quota", "level", "sentence"),
     [
         (1.06, 2.0, 2.0, 0.01, "slack < −.05: killed, node labelled off"),
@@ -171,6 +212,83 @@ def test_parties_takes_from_the_service_with_most_slack_where_no_core_is_free() 
     }
     answers = follow("parties", [Look(t_s=0, cpus=8, groups=groups)])
     assert answers == [[("late", "cores", 3), ("rich", "cores", 2)]]
+
+
+def parties_ways(p99s_ms: Sequence[float], ways: int = 11, cores: int = 4) -> list[object]:
+    """(cores of the service, ways of the batch job) after each sample; "-": nothing changes.
+
+    Derived from the states of PARTIES.py by hand: 1 (core) → 3 (way) → 2 (frequency, left out).
+    """
+    looks = [
+        look(i / 10, p99, web={"cores": cores}, batch={"cores": 8 - cores, "ways": 3}, n=100)
+        for i, p99 in enumerate(p99s_ms)
+    ]
+    answers: list[object] = []
+    for changes in follow("parties", looks, ways=ways):
+        of = {(group, knob): level for group, knob, level in changes}
+        answers.append(("c", of["web", "cores"]) if ("web", "cores") in of else "-")
+        if ("batch", "ways") in of:
+            answers[-1] = ("w", of["batch", "ways"])
+    return answers
+
+
+REST = "-"
+FIVE = [REST] * 5
+
+
+@pytest.mark.parametrize(
+    ("p99s_ms", "wanted", "sentence"),
+    [
+        # upSize: state 0 → 1; cnt = -5 → revert: nextState 1 → 3, and the core stays.
+        ([2.0] * 13, [("c", 5), *FIVE, ("w", 2), *FIVE, ("c", 6)], "a step without help: the next"),
+        # Lat below that of the step in most samples: the state stays 1.
+        ([2.0] + [1.5] * 6, [("c", 5), *FIVE, ("c", 6)], "a step that helps: the same again"),
+        # downSize: state 0 → -1; no slack below .05 → the state stays -1.
+        ([0.5] * 13, [("c", 3), *FIVE, ("c", 2), *FIVE, ("c", 1)], "the same again"),
+        # The last core cannot be taken: nextState -1 → -3.
+        ([0.5] * 25, [("c", 3), *FIVE, ("c", 2), *FIVE, ("c", 1), *FIVE, ("w", 4), *FIVE, ("w", 5)],
+         "cores are used up: ways"),
+        # Slack below .05 in three of five: undone, nextState -1 → -3, no step down for 100 samples.
+        ([0.5, 0.99, 0.99, 0.99, 0.5, 0.5] + [0.5] * 100,
+         [("c", 3), *[REST] * 4, ("c", 4), *[REST] * 99, ("w", 4)], "undone: after the rest ways"),
+        # Another direction draws anew, here the first; the mean of seven is 1.07 of the target.
+        ([0.5, 0.99, 0.99, 0.99, 0.5, 0.5] + [3.0] * 12,
+         [("c", 3), *[REST] * 4, ("c", 4), ("c", 5), *FIVE, ("w", 2), *FIVE], "up begins anew"),
+    ],
+)  # fmt: skip
+def test_parties_takes_ways_in_turn(
+    p99s_ms: list[float], wanted: list[object], sentence: str
+) -> None:
+    assert parties_ways(p99s_ms) == wanted, sentence
+
+
+def test_parties_leaves_one_way_to_each_side() -> None:
+    # Late all the time: ways of the job 3 → 1, then cores alone.
+    got = [one for one in parties_ways([2.0] * 60) if one != REST]
+    assert got == [("c", 5), ("w", 2), ("c", 6), ("w", 1), ("c", 7), ("c", 8)]
+    got = [one for one in parties_ways([0.5] * 60, ways=5, cores=1) if one != REST]
+    assert got == [("w", 4)], "of 5 ways the service has one"
+
+
+def test_parties_moves_no_ways_unless_it_is_given_their_number() -> None:
+    late = [look(i / 10, 2.0, web={"cores": 4}, batch={"cores": 4}, n=100) for i in range(20)]
+    knobs = {knob for changes in follow("parties", late) for _, knob, _ in changes}
+    assert knobs == {"cores"}
+    assert kind("parties").asks(kind("parties").settled({})) == ()
+    assert kind("parties").asks(kind("parties").settled({"ways": 11})) == ("ways",)
+    start = [("web", "cores", 8), ("batch", "cores", 0), ("batch", "ways", 1)]
+    assert follow("parties", [look(0.0, 0.5)], ways=11) == [start]
+
+
+def test_parties_moves_no_ways_between_two_services() -> None:
+    one = look(0.0, 2.0, web={"cores": 4}, batch={"cores": 0, "ways": 3})
+    other = one.groups["web"].model_copy(update={"windows": windows(0.1)})
+    looks = [
+        one.model_copy(update={"t_s": i / 10, "groups": {"other": other, **one.groups}})
+        for i in range(40)
+    ]
+    knobs = {knob for changes in follow("parties", looks, ways=11) for _, knob, _ in changes}
+    assert knobs == {"cores"}
 
 
 def osml(p99s_ms: Sequence[float], cores: int = 4) -> list[object]:

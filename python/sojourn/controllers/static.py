@@ -6,8 +6,10 @@ does nothing to a group that is idle, and the kernel refuses it (EINVAL), so it 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Decision, History, for_all
+from sojourn.controllers.look import Change, Decision, History, Knob, Level, for_all
 
 CONSTANTS = {
     "idle": 0.0,
@@ -17,7 +19,17 @@ CONSTANTS = {
     "memory": 0.0,
     "io": 0.0,
     "frozen": 0.0,
+    "sched_idle": 0.0,
+    "sched_batch": 0.0,
+    "nice": 0.0,
+    "egress": 0.0,
+    "frequency": 0.0,
+    "ways": 0.0,
+    "bandwidth": 0.0,
 }
+AMOUNTS: tuple[Knob, ...] = ("memory", "io")
+MORE: tuple[Knob, ...] = ("egress", "frequency")
+COUNTS: tuple[Knob, ...] = ("ways", "bandwidth")
 
 
 def decide(history: History) -> Decision:
@@ -28,34 +40,50 @@ def decide(history: History) -> Decision:
     why = "fixed by the configuration"
     is_idle = bool(constants["idle"])
     weighed = {n: g for n, g in groups.items() if not (is_idle or g.allocation.idle)}
-    changes = [
-        *(for_all(groups, "idle", level=True, why=why) if is_idle else []),
-        *(for_all(weighed, "weight", level=round(constants["weight"]), why=why)),
-        *(
-            for_all(groups, "quota", level=constants["quota"], why=why)
-            if constants["quota"]
-            else []
-        ),
-        *(
-            for_all(groups, "cores", level=round(constants["cores"]), why=why)
-            if constants["cores"] >= 0
-            else []
-        ),
-        *(
-            for_all(groups, "memory", level=constants["memory"], why=why)
-            if constants["memory"]
-            else []
-        ),
-        *(for_all(groups, "io", level=constants["io"], why=why) if constants["io"] else []),
-        *(for_all(groups, "frozen", level=True, why=why) if constants["frozen"] else []),
-    ]
+    changes: list[Change] = []
+    for knob, level in _levels(constants):
+        chosen = weighed if knob == "weight" else groups
+        changes += for_all(chosen, knob, level=level, why=why)
     return Decision(changes=tuple(changes), memory={"set": True})
+
+
+def _levels(constants: Mapping[str, float]) -> Iterator[tuple[Knob, Level]]:
+    """What is set, in this order."""
+    if constants["idle"]:
+        yield "idle", True
+    yield "weight", round(constants["weight"])
+    if constants["quota"]:
+        yield "quota", constants["quota"]
+    if constants["cores"] >= 0:
+        yield "cores", round(constants["cores"])
+    yield from ((knob, constants[knob]) for knob in AMOUNTS if constants[knob])
+    if constants["frozen"]:
+        yield "frozen", True
+    if policy := _policy(constants):
+        yield "policy", policy
+    yield from ((knob, constants[knob]) for knob in MORE if constants[knob])
+    yield from ((knob, round(constants[knob])) for knob in COUNTS if constants[knob])
+
+
+def _policy(constants: Mapping[str, float]) -> str:
+    """One policy at most: the one that takes least of a CPU."""
+    if constants["sched_idle"]:
+        return "idle"
+    if constants["sched_batch"]:
+        return "batch"
+    return f"nice:{round(constants['nice'])}" if constants["nice"] else ""
+
+
+def asks(constants: Mapping[str, float]) -> tuple[Knob, ...]:
+    """Knobs that it will set; a weight is left alone where the group has it already."""
+    return tuple(knob for knob, _ in _levels(constants) if knob != "weight")
 
 
 KIND = ControllerKind(
     name="static",
-    about="one fixed allocation: idle = 1, weight, quota (CPUs), cores, memory, io or frozen = 1",
+    about="one fixed allocation: idle = 1, weight, quota (CPUs), cores, memory, io, frozen = 1, …",
     source="of this lab",
     constants=CONSTANTS,
+    asks=asks,
     decide=decide,
 )

@@ -3,6 +3,8 @@
     root qdisc HTB H:0 ── class H:1, with the rate      u32: source port of the service → H:1
                           everything else goes past all classes, unlimited
 
+A link that is one group's alone has no filter: all that leaves by it is in H:1.
+
 H is drawn by lot and noted before; a root qdisc is removed only where it is HTB with that handle,
 so it is certainly the lab's. With it go its class and its filter, and the link has what it had.
 """
@@ -15,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sojourn.knobs import net_space
 from sojourn.places import network
 from sojourn.places.ledger import Undone
 
@@ -31,11 +34,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """One bucket: on which link, of which namespace (None: the lab's), and its handle's number."""
+    """One bucket: on which link, of which namespace (None: the lab's), and its handle's number.
+
+    Attributes:
+        space: number of a namespace that others made; `netns` is where it could be entered last.
+    """
 
     link: str
     netns: Path | None
     major: int
+    space: str = ""
 
     @property
     def handle(self) -> int:
@@ -46,17 +54,25 @@ class Bucket:
         """Speak to the kernel of its namespace: `act` gets a netlink socket and the link number."""
 
         def work() -> Answer:
+            if self.space and str(net_space.OWN.readlink()) != self.space:
+                raise OSError(0, "the network namespace is gone")
             with network.netlink() as route:
                 result = route.link_lookup(ifname=self.link)
                 if not result:
                     raise OSError(0, f"there is no link {self.link}")
                 return act(route, int(result[0]))
 
-        return network.inside(self.netns, work) if self.netns else work()
+        if not self.space:
+            return network.inside(self.netns, work) if self.netns else work()
+        entrance = net_space.entrance(self.space, self.netns)
+        if entrance is None:
+            raise OSError(0, "the network namespace is gone")
+        return network.inside(entrance, work)
 
     def facts(self) -> dict[str, object]:
         """What the book needs to undo it."""
-        return {"link": self.link, "netns": str(self.netns or ""), "major": self.major}
+        netns = "" if self.space else str(self.netns or "")
+        return {"link": self.link, "netns": netns, "major": self.major, "space": self.space}
 
 
 def root_of(bucket: Bucket) -> tuple[str, int]:
@@ -71,13 +87,21 @@ def root_of(bucket: Bucket) -> tuple[str, int]:
     return bucket.ask(act)
 
 
-def make(bucket: Bucket, port: int) -> None:
-    """Make it, with the way into its class; OSError if refused."""
+def make(bucket: Bucket, port: int | None, bps: int = PACKET_MAX) -> None:
+    """Make it, with the way into its class; OSError if refused.
+
+    Args:
+        bucket: that is made.
+        port: whose packets are in the class; None: all that leave by the link.
+        bps: rate until `set_rate` sets another, bytes/s.
+    """
 
     def act(route: Any, index: int) -> None:
         handle = bucket.handle
-        route.tc("add", KIND, index, handle, default=0)
-        _class(route, index, "add-class", handle, PACKET_MAX)  # the rate comes with `set_rate`
+        route.tc("add", KIND, index, handle, default=int(port is None))
+        _class(route, index, "add-class", handle, bps)
+        if port is None:
+            return
         key = f"{port << 16:#010x}/0xffff0000+{PORT_AT}"
         route.tc(
             "add-filter",
@@ -135,7 +159,7 @@ def rate(bucket: Bucket) -> int:
 
 def is_there(bucket: Bucket) -> bool:
     """Whether the link has this bucket."""
-    if bucket.netns and not network.is_mounted(bucket.netns):
+    if bucket.netns and not bucket.space and not network.is_mounted(bucket.netns):
         return False
     try:
         return root_of(bucket) == (KIND, bucket.handle)
@@ -156,7 +180,11 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     netns = Path(str(facts["netns"])) if facts["netns"] else None
     if netns and netns.parent != network.RUN:
         raise ValueError(f"{netns} is not a network namespace of the lab's")
-    bucket = Bucket(link=str(facts["link"]), netns=netns, major=int(facts["major"]))
+    space = str(facts.get("space", ""))
+    if space and not net_space.NUMBER.fullmatch(space):
+        raise ValueError(f"{space} is not the number of a network namespace")
+    major = int(facts["major"])
+    bucket = Bucket(link=str(facts["link"]), netns=netns, major=major, space=space)
     if not is_there(bucket):
         return None
     what = f"bandwidth limit on {bucket.link}"

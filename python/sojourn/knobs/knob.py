@@ -11,13 +11,15 @@ changed, with what it was; so it is put back after `kill -9` as well.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sojourn.host.tree import Tree
+from sojourn.places import proc
 from sojourn.places.ledger import Book, Undo
+from sojourn.places.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ class Turned:
         netns: its network namespace, where it is mounted; None: the lab's own.
         work: its working folder.
         shared: what several knobs of one service have in common, such as a control group.
+        pids: lists its processes; None: they are those of the leader's session.
     """
 
     label: str
@@ -111,6 +114,13 @@ class Turned:
     netns: Path | None = None
     work: Path = Path("/")
     shared: dict[str, Any] = field(default_factory=dict)
+    pids: Callable[[], Iterable[int]] | None = None
+
+    def tasks(self) -> tuple[Task, ...]:
+        """All threads of its processes."""
+        if self.pids is None:
+            return proc.tasks(self.leader)
+        return proc.tasks_of(one for pid in self.pids() if (one := proc.stat(pid)) is not None)
 
     def at(self, knob: str) -> str:
         """Where a knob of this service is in the study, for errors."""

@@ -22,8 +22,8 @@ from sojourn.places import proc
 # fmt: off
 NO_KIND = {
     "__init__", "attr", "disks", "grouped", "groups", "handed", "homes", "htb", "knob", "known",
-    "limit", "machine", "ordered", "policy_level", "priority", "probe", "resctrl", "scheduler",
-    "settings", "testing",
+    "limit", "machine", "net_space", "ordered", "policy_level", "priority", "probe", "resctrl",
+    "scheduler", "settings", "testing",
 }
 # fmt: on
 SERVER = """

@@ -64,7 +64,7 @@ class Policy(Knob):
         """What the first of its threads has, or the scheduler's level."""
         if self._scheduler.level:
             return self._scheduler.level
-        for task in proc.tasks(self._on.leader):
+        for task in self._on.tasks():
             return level_text(attr.get(task.tid))
         return ""
 
@@ -144,7 +144,7 @@ class Policy(Knob):
         return ""
 
     def _threads(self, wanted: Attr) -> Iterator[Setting]:
-        for task in proc.tasks(self._on.leader):
+        for task in self._on.tasks():
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             asked = Setting(
                 kind=POLICY,
@@ -184,7 +184,7 @@ class Policy(Knob):
             return self._scheduler.verify()
         if not self._level:
             return Felt(holds=None, why="it was not turned")
-        tasks, wanted = proc.tasks(self._on.leader), meant(self._level)
+        tasks, wanted = self._on.tasks(), meant(self._level)
         if not tasks:
             return Felt(holds=None, why="the service had ended")
         without = [t for t in tasks if _read_attr(t.tid) not in (None, wanted)]
@@ -226,7 +226,7 @@ class Policy(Knob):
 
     def _heirs(self, usual: Setting) -> Iterator[Setting]:
         """Threads that came with the policy, by inheritance."""
-        for task in proc.tasks(self._on.leader):
+        for task in self._on.tasks():
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             if (task.tid, ticks) not in self._inputs:
                 owner = {"pid": task.pid, "tid": task.tid, "start_ticks": ticks}

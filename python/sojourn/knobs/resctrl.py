@@ -26,7 +26,6 @@ from sojourn.knobs import known
 from sojourn.knobs.groups import PREFIX, write
 from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
 from sojourn.knobs.limit import NONE
-from sojourn.places import proc
 from sojourn.places.ledger import Undone
 
 MOUNT = "/sys/fs/resctrl"
@@ -100,7 +99,7 @@ class Resource(Knob):
         if not self._level or not folder:
             return Felt(holds=None, why="it was not turned")
         inside = {*(tree.text(f"{folder}/tasks") or "").split()}
-        strays = [t for t in proc.tasks(self._on.leader) if str(t.tid) not in inside]
+        strays = [t for t in self._on.tasks() if str(t.tid) not in inside]
         if strays:
             text = ", ".join(f"{task.name} ({task.tid})" for task in strays[:3])
             return Felt(holds=False, why=f"{len(strays)} threads are not in its group: {text}")
@@ -184,7 +183,7 @@ def join(on: Turned, user: str) -> str:
     held["users"].add(user)
     for _ in range(PASSES_MAX):
         inside = {*(on.tree.text(f"{held['folder']}/tasks") or "").split()}
-        outside = [t.tid for t in proc.tasks(on.leader) if str(t.tid) not in inside]
+        outside = [t.tid for t in on.tasks() if str(t.tid) not in inside]
         for tid in outside:
             with contextlib.suppress(ProcessLookupError):
                 write(on.tree, f"{held['folder']}/tasks", f"{tid}\n")

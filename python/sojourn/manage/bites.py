@@ -23,7 +23,7 @@ class Bites:
     def exceeded(self, one: Managed, look: Look) -> str:
         """Why a limit does not bite; "": they do, or that is not sure yet."""
         known = dict(_over(one, look))
-        for what in ("quota", "io", "frozen"):
+        for what in ("quota", "io", "frozen", *one.actuators):
             if what not in known:
                 self._since_s.pop((one.name, what), None)
             elif look.t_s - self._since_s.setdefault((one.name, what), look.t_s) >= BITES_S:
@@ -44,3 +44,6 @@ def _over(one: Managed, look: Look) -> Iterator[tuple[str, str]]:
         yield "frozen", f"it used {use:.2f} CPUs {lasts} while it was to be stopped"
     if moved is not None and moved > both * BITES_OVER + IO_MORE:
         yield "io", f"it moved {moved / 1e6:.3g} MB/s {lasts} where {both / 1e6:.3g} are allowed"
+    for knob, actuator in one.actuators.items():
+        if why := actuator.over(look.t_s):
+            yield knob, f"{why}, {lasts}"

@@ -50,7 +50,8 @@ def harm(change: Change, start: Allocation, allowed: Collection[Knob]) -> str:
         return f"of a service it sets {' and '.join(allowed) or 'no knob'}"
     if change.knob == "cores" and change.level == 0:
         return "a service has at least one core"
-    if change.knob == "weight" and change.level is not None and change.level < start.weight:
+    is_number = isinstance(change.level, int | float)
+    if change.knob == "weight" and is_number and float(change.level or 0) < start.weight:
         return f"the service had {start.weight} before"
     return ""
 

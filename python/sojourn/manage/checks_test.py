@@ -44,6 +44,11 @@ def checked(name: str, group: str, knob: Knob, level: Level) -> str:
         ("cores", 0),
         ("weight", 1),
         ("weight", WEIGHT - 1),
+        ("policy", "idle"),
+        ("egress", 1e6),
+        ("frequency", 1e9),
+        ("ways", 1),
+        ("bandwidth", 10),
     ],
 )
 def test_a_foreign_rule_takes_nothing_from_a_service(knob: Knob, level: Level) -> None:
@@ -70,6 +75,11 @@ def test_it_parts_the_cores_and_gives_weight(knob: Knob, level: Level) -> None:
         ("idle", True),
         ("cores", 0),
         ("weight", 1),
+        ("policy", "idle"),
+        ("egress", 1e6),
+        ("frequency", 1e9),
+        ("ways", 1),
+        ("bandwidth", 10),
     ],
 )
 def test_a_best_effort_group_gives_way_in_every_knob(knob: Knob, level: Level) -> None:
@@ -105,3 +115,9 @@ def test_a_level_or_a_group_that_there_is_not_is_refused() -> None:
     with pytest.raises(RunFault, match="wants to change other") as caught:
         checked(FOREIGN, "other", "cores", 1)
     assert "web, batch" in caught.value.fix
+
+
+@pytest.mark.parametrize(("knob", "level"), [("weight", "50"), ("cores", "1")])
+def test_a_level_of_another_type_is_refused_of_a_service_too(knob: Knob, level: Level) -> None:
+    with pytest.raises(RunFault, match=f"web cannot be given {knob} {level}"):
+        checked(FOREIGN, "web", knob, level)

@@ -22,6 +22,7 @@ COST = re.compile(r"(0\.[1-9]\d*|[1-9](\.\d+)?|[1-4]\d(\.\d+)?|50)%", re.ASCII)
 SILENT_S_TRACED = (
     5.0  # windows come twice a second at most; the tracer leaves some out if it is late
 )
+LINK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}", re.ASCII)  # IFNAMSIZ
 EVERY_TIMES = 2  # a manager counts as paused after so many of its rounds at the least
 CPUS = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", re.ASCII)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
@@ -39,6 +40,8 @@ class GroupSpec(Part):
     traits: tuple[str, ...] = ()
     disk: str = ""
     """A path on the disk that may be limited, such as /var/lib/batch."""
+    link: str = ""
+    """The link that it sends by, in a network namespace of its own, such as eth0."""
 
     @field_validator("traits", mode="before")
     @classmethod
@@ -56,6 +59,8 @@ class GroupSpec(Part):
             )
         if self.disk and (not self.disk.startswith("/") or not path):
             raise ValueError("disk is an absolute path, of a group with cgroup")
+        if self.link and (not LINK.fullmatch(self.link) or self.role == CRITICAL):
+            raise ValueError("link is the name of a best-effort group's link, such as eth0")
         if self.role == CRITICAL and not self.target:
             raise ValueError('a latency-critical group needs a target, such as target = "1ms"')
         if self.target and self.target_ns <= 0:

@@ -23,7 +23,7 @@ from sojourn import disk
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.manage import checks, reload
+from sojourn.manage import basis, checks, reload
 from sojourn.manage.absent import Absent
 from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
@@ -282,8 +282,6 @@ class Manager:
         before, after = getattr(group.allocation, change.knob), change.level
         if self.book is None and not self._is_new(change):
             return
-        service = next(iter(look.critical.values()))
-        window = service.windows[0].model_dump() if service.windows else None
         why = "" if self.book is None else group.apply(change.knob, after)
         if self.book is not None and not why:
             after = getattr(group.allocation, change.knob)
@@ -296,7 +294,7 @@ class Manager:
             before=before,
             after=after,
             reason=change.reason,
-            window=window,
+            **basis.of(look, change.group),
             in_force=None if self.book is None else not why,
         )
         if why and group.is_there:  # else the next look takes it out

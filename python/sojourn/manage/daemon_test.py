@@ -19,6 +19,7 @@ import pytest
 from sojourn.controllers.look import Allocation
 from sojourn.controllers.testing import look
 from sojourn.errors import HostFault, RunFault
+from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage import absent, scrape, testing
 from sojourn.manage import config as configs
@@ -28,7 +29,7 @@ from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.source import Source
-from sojourn.manage.testing import Stand, sends, serving, stand, until
+from sojourn.manage.testing import TREE, Stand, sends, serving, stand, until
 from sojourn.manage.watch import Watch
 from sojourn.run import restore
 from sojourn.run.journal import Journal
@@ -78,12 +79,12 @@ def journals(state: Path) -> list[Path]:
     return list(state.glob("lab-*.jsonl"))
 
 
-def undone_as_of_the_dead(state: Path) -> None:
+def undone_as_of_the_dead(state: Path, tree: Tree = TREE) -> None:
     """Restore what a manager of this process has left: its number is made one of the dead."""
     for path in journals(state):
         first, rest = path.read_text().split("\n", 1)
         path.write_text(json.dumps({**json.loads(first), "start_ticks": 1}) + "\n" + rest)
-    restore()
+    restore(tree=tree)
 
 
 def soon() -> None:
@@ -832,8 +833,7 @@ def test_sigterm_puts_everything_back_and_ends_well(here: Stand, state: Path) ->
 def test_sighup_reloads_and_prometheus_is_answered(here: Stand) -> None:
     config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
     with started(here, "--listen", "0", config=config) as manager:
-        assert manager.stdout is not None
-        url = json.loads(manager.stdout.readline())["url"]
+        url = json.loads(testing.line(manager))["url"]
         assert until(lambda: here.quota() == pytest.approx(0.3))
         config.write_text(config.read_text().replace("0.3", "0.6"))
         manager.send_signal(signal.SIGHUP)
@@ -859,8 +859,7 @@ def test_once_explains_and_a_dry_run_changes_nothing(here: Stand) -> None:
     assert table["changes"][0]["level"] == 0.3
     assert table["look"]["groups"]["web"]["signals"]["runq_delay_ms"]["value"] == 0.0
     with started(here, "--dry-run", config=config) as manager:
-        assert manager.stdout is not None
-        alone, line = (json.loads(manager.stdout.readline()) for _ in range(2))
+        alone, line = (json.loads(testing.line(manager)) for _ in range(2))
         manager.terminate()
         assert manager.wait(20) == 0
     assert alone["how"] == "not measured, because a dry run caps nothing"

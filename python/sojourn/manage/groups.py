@@ -43,23 +43,22 @@ class Managed(Named):
     """One named group, which has one manager from `take` to `restore`."""
 
     _on: Turned | None = None
-    _moved: set[Knob] = field(default_factory=set)
     _locks: list[int] = field(default_factory=list)
     _period_us: int = 0  # its own, before the manager
     _before_cap: tuple[float | None] | None = None  # the quota; None: there is no cap
 
     def can(self) -> set[str]:
         """Which knobs of it can be moved here."""
-        can: set[str] = set()
+        can: set[str] = {*self.others} | (self.actuators.keys() - self.lacks().keys())
         if self.spec.pid:
             is_free = knob_groups.find(self.tree, "cpu") is not None
-            return {"quota", "weight", "idle"} if is_free else set()
+            return can | ({"quota", "weight", "idle"} if is_free else set())
         if self.cpu is not None:
             can |= {"quota", "weight"}
             can |= {"idle"} if self.tree.exists(f"{self.cpu.folder}/cpu.idle") else set()
         if self.cpuset is not None:
             can.add("cores")
-        return can | {*self.others}
+        return can
 
     def take(self, book: Book, was: Allocation | None = None) -> None:
         """Become its only manager; HostFault if another one has it, or no safe cap can be set.
@@ -80,6 +79,7 @@ class Managed(Named):
         if self.cpu is not None:
             self._period_us = self._limit(CpuQuota).read_back(self.cpu)[1]
         self.allocation = self.start = self.read()
+        self.actuators = self._actuators(book)
         if why := self.cap() or self.uncap():  # now, and not when something is wrong
             raise HostFault(
                 f"the safe cap of {self.name} cannot be set: {why}",
@@ -155,6 +155,7 @@ class Managed(Named):
         if self.spec.pid or self._notes is None:
             self.restore()
             return
+        self._restore_actuators()
         self._notes.forget()
         self._unlock()
 
@@ -183,8 +184,11 @@ class Managed(Named):
             wanted = levels.changed(self.allocation, knob, level, len(self.cpus))
             if wanted.quota is not None and wanted.quota < quotas.LEAST:
                 wanted = wanted.model_copy(update={"quota": quotas.LEAST})
-            for step in self._steps(knob, wanted):
-                self._write(step)
+            if knob in self.actuators:
+                self.actuators[knob].apply(getattr(wanted, knob))
+            else:
+                for step in self._steps(knob, wanted):
+                    self._write(step)
         except (OSError, ValueError) as error:
             return getattr(error, "strerror", None) or str(error)
         self.allocation = wanted
@@ -229,12 +233,7 @@ class Managed(Named):
             and allocation.cores != (text.cores or len(self.cpus))
         ):
             return f"{allocation.cores} cores were set, and cpuset.cpus has {text.cores}"
-        for knob in self._moved:
-            level, group = getattr(allocation, knob), self.others[knob]
-            if not limits.is_as_set(knob, group, self.disk, level):
-                level_now = limits.read(knob, group, self.disk)
-                return f"{knob} was set to {level} and reads {level_now}"
-        return ""
+        return self._lies_beyond_cpu()
 
     def _lies_of(self, cpu: knob_groups.Group, text: Allocation) -> str:
         allocation = self.allocation
@@ -252,7 +251,8 @@ class Managed(Named):
 
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be."""
-        stuck = self._notes.restore() if self._notes else []
+        stuck = self._restore_actuators()
+        stuck += self._notes.restore() if self._notes else []
         if self.spec.pid and self._on is not None and self.cpu is not None:
             knob_groups.leave(self._on, self.cpu, USER)
         self._unlock()

@@ -23,14 +23,23 @@ class Guard:
 
     def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
         """Start it; RunFault if it does not answer."""
-        self._mine, others = socket.socketpair()
-        with others:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(SCRIPT), str(others.fileno())],
-                pass_fds=[others.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+        own, others = socket.socketpair()
+        try:
+            with others:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(SCRIPT), str(others.fileno())],
+                    pass_fds=[others.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            own.close()
+            raise RunFault(
+                f"the manager's warden cannot be started: {error.strerror}",
+                at=sys.executable,
+                fix="see that Python is whole, and run the command again; nothing was set",
+            ) from None
+        self._mine = own
         line = json.dumps({"caps": [list(step) for step in caps], "paused_s": paused_s})
         self._mine.settimeout(READY_S)
         is_ready = False

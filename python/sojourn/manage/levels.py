@@ -26,7 +26,7 @@ def changed(before: Allocation, knob: Knob, level: Level, cpus: int) -> Allocati
     2
     """
     most = cpus if knob == "cores" else COUNT_MAX
-    if level is not None and not 0 <= level <= most:
+    if isinstance(level, int | float) and not 0 <= level <= most:
         raise ValueError(f"{knob} is from 0 to {most}")
     try:
         checked = Allocation.model_validate({knob: level})

@@ -84,6 +84,13 @@ def steps(knob: Knob, group: Group, disk: str, level: Level) -> list[tuple[str, 
     return [(f"{at}/{name}", text) for name, text in io_limit.files_of(group, disk, ways)]
 
 
+def lies(knob: Knob, group: Group, disk: str, level: Level) -> str:
+    """Where a level that was set does not read back; "": it does."""
+    if is_as_set(knob, group, disk, level):
+        return ""
+    return f"{knob} was set to {level} and reads {read(knob, group, disk)}"
+
+
 def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
     """Whether a level that was set reads back."""
     now = read(knob, group, disk)

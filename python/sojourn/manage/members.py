@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from sojourn.disk import tables
 from sojourn.disk.tree import walk
 from sojourn.host.tree import Tree
+from sojourn.manage import reading
 
+PROCS_BYTES = 1 << 25  # no group has more: as many processes as a kernel can number (2^22)
 LEAF_LINKS = 2  # of a folder without others in it; some file systems do not count, and have 1
 
 
@@ -21,16 +22,17 @@ def pids(tree: Tree, folder: str) -> tuple[int, ...]:
         folder: of the group, as on the machine.
     """
     numbers: set[int] = set()
-    for at in _folders(tree.path(folder)):
-        with contextlib.suppress(OSError):
-            words = tables.text(at / "cgroup.procs").split()
-            numbers.update(int(word) for word in words if word.isdigit())
+    for at in _folders(tree, folder):
+        words = (reading.whole(tree, f"{at}/cgroup.procs", PROCS_BYTES) or b"").split()
+        numbers.update(int(word) for word in words if word.isdigit())
     return tuple(sorted(numbers))
 
 
-def _folders(top: Path) -> Iterable[Path]:
+def _folders(tree: Tree, top: str) -> Iterable[str]:
     """A group and all below it. Most have none, and a manager asks ten times a second."""
+    path = tree.path(top)
     with contextlib.suppress(OSError):
-        if top.stat().st_nlink == LEAF_LINKS:
+        if path.stat().st_nlink == LEAF_LINKS:
             return [top]
-    return (Path(at) for at, _ in walk(top))
+    below = (Path(at).relative_to(path) for at, _ in walk(path))
+    return (top if at == Path() else f"{top}/{at}" for at in below)

@@ -41,6 +41,15 @@ _SIGNALS = {
     "cpu_cores": ("CPUs that the group uses.", "cpu", 1.0),
     "runq_delay_seconds": ("Mean wait of its threads for a CPU.", "runq_delay_ms", 1e-3),
     "io_bytes_per_second": ("Bytes/s that it reads and writes on its disk.", "io", 1.0),
+    "accept_queue": ("Connections that wait to be accepted by it.", "accept_queue", 1.0),
+    "receive_queue_bytes": ("Bytes to read in its connections.", "receive_queue_bytes", 1.0),
+    "psi_cpu": ("Share of time in which some task of it waited for a CPU.", "psi_cpu", 1.0),
+    "psi_io": ("Share of time in which some task of it waited for a disk.", "psi_io", 1.0),
+    "psi_memory": ("Share of time in which some task of it waited for memory.", "psi_memory", 1.0),
+    "disk_bytes_per_second": ("Bytes/s that it reads and writes on its disks.", "disk", 1.0),
+    "network_bytes_per_second": ("Bytes/s that it receives and sends.", "network", 1.0),
+    "memory_bytes_per_second": ("Bytes/s from and to memory.", "memory_bandwidth", 1.0),
+    "cache_bytes": ("Bytes of it in the last cache.", "cache_bytes", 1.0),
 }
 _LEVELS = {
     "quota_cores": ("Its CPU quota; absent: no limit.", "quota"),
@@ -50,6 +59,10 @@ _LEVELS = {
     "memory_bytes": ("Memory from which it is slowed down; absent: no limit.", "memory"),
     "io_limit_bytes_per_second": ("Its limit on its disk, each way; absent: none.", "io"),
     "frozen": ("Whether none of its tasks runs.", "frozen"),
+    "egress_limit_bytes_per_second": ("Its limit on what it sends; absent: none.", "egress"),
+    "frequency_limit_hertz": ("Limit of its CPUs' frequency; absent: none.", "frequency"),
+    "cache_ways": ("Ways of the last cache that it may fill; absent: all.", "ways"),
+    "memory_bandwidth_percent": ("Memory bandwidth that it may use; absent: all.", "bandwidth"),
 }
 
 
@@ -112,6 +125,11 @@ def _of_look(look: Look) -> Iterator[str]:
     for gauge, (about, key) in _LEVELS.items():
         levels = {name: getattr(g.allocation, key) for name, g in look.groups.items()}
         yield from _gauge(f"group_{gauge}", about, levels)
+    yield from _family("group_policy", "gauge", "1 for how the kernel orders its threads.")
+    for name, group in look.groups.items():
+        if group.allocation.policy is not None:
+            labels = _labels(group=name, policy=group.allocation.policy)
+            yield f"sojourn_group_policy{labels} 1"
 
 
 def _of_window(group: Group, key: str) -> float | None:

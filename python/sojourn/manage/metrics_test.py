@@ -7,10 +7,11 @@ import re
 import socket
 import urllib.error
 import urllib.request
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from sojourn.controllers.look import Knob
 from sojourn.controllers.testing import look
 from sojourn.errors import HostFault, SpecFault
 from sojourn.manage import metrics
@@ -18,6 +19,32 @@ from sojourn.manage.metrics import KIND, Listener, Metrics, parsed
 
 LINE = re.compile(
     r'[a-z_0-9]+(\{([a-z]+="([^"\\\n]|\\[\\n"])*",?)+\})? -?[0-9.]+(e-?[0-9]+)?', re.ASCII
+)
+LEADING = {
+    "accept_queue": 3.0,
+    "receive_queue_bytes": 600.0,
+    "psi_cpu": 0.25,
+    "psi_io": 0.5,
+    "psi_memory": 0.125,
+    "disk": 7e6,
+    "network": 8e6,
+    "memory_bandwidth": 9e8,
+    "cache_bytes": 4096.0,
+}
+#: Names that a chart of a manager's knobs reads.
+SHOWN = (
+    "quota_cores",
+    "cores",
+    "weight",
+    "idle",
+    "memory_bytes",
+    "io_limit_bytes_per_second",
+    "frozen",
+    "policy",
+    "egress_limit_bytes_per_second",
+    "frequency_limit_hertz",
+    "cache_ways",
+    "memory_bandwidth_percent",
 )
 HOSTILE = 'x"} 1\n# EOF\nevil{a="\\'
 
@@ -29,7 +56,12 @@ def asked(url: str) -> Any:
 def filled(controller: str = "posterior") -> Metrics:
     one = Metrics(controller)
     one.look = look(
-        1, 0.5, n=1000, above=3, batch={"quota": 0.5}, web_has={"cpu": 1.5, "runq_delay_ms": 0.25}
+        1,
+        0.5,
+        n=1000,
+        above=3,
+        batch={"quota": 0.5},
+        web_has={"cpu": 1.5, "runq_delay_ms": 0.25, **LEADING},
     )
     one.looks, one.bad = 7, 2
     one.changes["batch", "quota"] += 3
@@ -47,6 +79,42 @@ def test_it_says_what_is_seen_and_leaves_out_what_is_not_known() -> None:
     assert "sojourn_manage_looks_total 7" in lines
     assert not [one for one in lines if one.startswith('sojourn_group_quota_cores{group="web"}')]
     assert not [one for one in lines if "None" in one or "nan" in one]
+
+
+def test_every_knob_of_a_group_has_a_metric() -> None:
+    levels: dict[str, Any] = {
+        "quota": 0.5,
+        "cores": 1,
+        "weight": 20,
+        "idle": True,
+        "memory": 7,
+        "io": 8.0,
+        "frozen": True,
+        "policy": "batch",
+        "egress": 9.0,
+        "frequency": 2e9,
+        "ways": 3,
+        "bandwidth": 40,
+    }
+    assert set(levels) == set(get_args(Knob))
+    one = Metrics("static")
+    one.look = look(1, 0.5, batch=levels)
+    lines = one.text().splitlines()
+    assert 'sojourn_group_policy{group="batch",policy="batch"} 1' in lines
+    for name, level in zip(SHOWN, levels.values(), strict=True):
+        if name != "policy":
+            assert f'sojourn_group_{name}{{group="batch"}} {float(level):.9g}' in lines
+
+
+def test_every_leading_signal_is_shown_with_its_unit_and_none_that_is_missing() -> None:
+    text = filled().text()
+    units = {"disk": "_bytes_per_second", "network": "_bytes_per_second"}
+    names = {name: f"{name}{units.get(name, '')}" for name in LEADING}
+    names["memory_bandwidth"] = "memory_bytes_per_second"
+    for name, value in LEADING.items():
+        assert f'sojourn_group_{names[name]}{{group="web"}} {value:.9g}\n' in text
+        assert f'sojourn_group_{names[name]}{{group="batch"}}' not in text
+        assert f"# HELP sojourn_group_{names[name]} " in text
 
 
 @pytest.mark.parametrize("controller", ["posterior", f"program:{HOSTILE}"])

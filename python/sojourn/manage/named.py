@@ -12,13 +12,14 @@ from typing import Any
 from sojourn.controllers.look import BEST_EFFORT, Allocation, Knob, Level
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.knobs import Turned
+from sojourn.knobs import Lack, Turned
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.cpu_weight import USUAL, CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import limits, locks, members
+from sojourn.manage import actuators, limits, locks, members
+from sojourn.manage.actuators import Actuator, Member
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.notes import Notes
 from sojourn.manage.process import Process
@@ -34,6 +35,7 @@ class Named:
         cpus: that all groups share, ascending.
         cpu, cpuset: its folder in the hierarchy of that controller; None: it has none.
         others: its folders for the knobs of `limits`.
+        actuators: its knobs that are no files of it; a service has none.
         disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
         allocation: what the manager has set.
         start: what was in force before it.
@@ -46,9 +48,11 @@ class Named:
     cpu: knob_groups.Group | None = None
     cpuset: knob_groups.Group | None = None
     others: dict[Knob, knob_groups.Group] = field(default_factory=dict)
+    actuators: dict[Knob, Actuator] = field(default_factory=dict)
     disk: str = ""
     allocation: Allocation = field(default_factory=Allocation)
     start: Allocation = field(default_factory=Allocation)
+    _moved: set[Knob] = field(default_factory=set)
     _process: Process | None = None
     _notes: Notes | None = None
     _folders: tuple[str, ...] = ()
@@ -84,6 +88,7 @@ class Named:
             self._process = Process.of(self.spec.pid)
             if not self.is_there:
                 raise self._absent(f"there is no process {self.spec.pid}")
+            self.actuators = self._actuators(None)
             return
         self.cpu, self.cpuset = self._named("cpu"), self._named("cpuset")
         self.disk = limits.disk(self.tree, self.spec.disk)
@@ -98,6 +103,37 @@ class Named:
         self._folders = tuple(dict.fromkeys(one.folder for one in every if one))
         self._id = locks.identity(self.tree, self._folders[0])
         self.allocation = self.start = self.read()
+        self.actuators = self._actuators(None)
+
+    def _actuators(self, book: Any) -> dict[Knob, Actuator]:
+        """Those of the group as it is now; without a book (None) they only say what they lack."""
+        first = next(iter(self.pids()), 0)
+        on = Turned(label=self.name, leader=first, book=book, tree=self.tree, pids=self.pids)
+        return actuators.of(Member(spec=self.spec, on=on, cpus=self._own_cpus))
+
+    def _own_cpus(self) -> tuple[int, ...]:
+        """CPUs that are its own by `cores`; none where it may use all, or has none."""
+        count = self.allocation.cores
+        return self.cpus[-count:] if count and self.cpuset and count < len(self.cpus) else ()
+
+    def lacks(self) -> dict[Knob, Lack]:
+        """What keeps its actuators from being used here, by knob."""
+        every = {knob: one.lack() for knob, one in self.actuators.items()}
+        return {knob: lack for knob, lack in every.items() if lack is not None}
+
+    def _restore_actuators(self) -> list[str]:
+        """Put back what they have set; what could not be."""
+        return [why for one in self.actuators.values() for why in one.restore()]
+
+    def _lies_beyond_cpu(self) -> str:
+        """Where a level that is not of CPU time does not read back; "": all do."""
+        allocation = self.allocation
+        others = (
+            limits.lies(knob, self.others[knob], self.disk, getattr(allocation, knob))
+            for knob in self._moved
+        )
+        every = (one.lies() for one in self.actuators.values())
+        return next((why for part in (others, every) for why in part if why), "")
 
     def _absent(self, what: str) -> HostFault:
         fix = "see /proc/PID/cgroup for the path of a process's group"

@@ -45,7 +45,7 @@ def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
             stack.callback(source.close)
         ready = rule(config.controller, config.constants)
         if isinstance(ready, OfKind):
-            ready.kind.check(_present(config, groups, source))
+            ready.check(_present(config, groups, source), _reasons(groups))
         return Parts(rule=stack.enter_context(ready), source=source, stack=stack.pop_all())
 
 
@@ -54,6 +54,8 @@ def _present(config: Config, groups: Mapping[str, Managed], source: Feed | None)
     best_effort = [one.can() for one in groups.values() if one.is_best_effort]
     services = [one for one in groups.values() if not one.is_best_effort]
     present = {"cpu"} | set.intersection(*best_effort)
+    if len(best_effort) > 1:  # a CPU has one bound, and all share the last CPUs
+        present.discard("frequency")
     if source is not None:
         present.add("tail")
         if all(config.groups[one.name].peak_rps for one in services):
@@ -65,3 +67,17 @@ def _present(config: Config, groups: Mapping[str, Managed], source: Feed | None)
     if any(spec.traits for spec in config.groups.values()):
         present.add("traits")
     return present
+
+
+def _reasons(groups: Mapping[str, Managed]) -> dict[str, tuple[str, str]]:
+    """Of knobs that a best-effort group has not: what is missing, and how to get it."""
+    ones = [one for one in groups.values() if one.is_best_effort]
+    reasons = {
+        str(knob): (f"{lack.missing} of {one.name}", lack.fix)
+        for one in ones
+        for knob, lack in one.lacks().items()
+    }
+    if len(ones) > 1:
+        only = ("one best-effort group alone", "name one control group for all best-effort work")
+        reasons["frequency"] = reasons.get("frequency", only)
+    return reasons

@@ -29,7 +29,7 @@ def check(old: Config, new: Config) -> None:
 
 
 def _place(group: object) -> tuple[object, ...]:
-    return tuple(getattr(group, key) for key in ("role", "cgroup", "pid", "disk"))
+    return tuple(getattr(group, key) for key in ("role", "cgroup", "pid", "disk", "link"))
 
 
 @contextlib.contextmanager

@@ -46,7 +46,6 @@ class Scrape:
         bad: answers that were none: no connection, too late, or wrong text.
         why: what was wrong with the last one; "": nothing.
         resets: times that a count shrank.
-        newest_s: when the last window ended, on the clock of `read`.
     """
 
     url: str
@@ -58,7 +57,6 @@ class Scrape:
     bad: int = 0
     why: str = ""
     resets: int = 0
-    newest_s: float | None = None
     _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
     _came: deque[tuple[float, Counts | str]] = field(default_factory=deque)
     _end: threading.Event = field(default_factory=threading.Event)
@@ -99,20 +97,16 @@ class Scrape:
             if before is not None and _has_shrunk(before, counts):
                 self.resets += 1
                 self._taken.clear()
-                before = None
             elif before is not None and self._window(before, counts, 1) is None:
                 self.bad, self.why = self.bad + 1, "its counts make no window"
                 self._taken.clear()
-                before = None
             self._taken.append((at, counts))
-            if before is not None:
-                self.newest_s = at
             while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
                 self._taken.popleft()
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """The newest difference, and the longer ones."""
-        if name != self.service or len(self._taken) < 2 or self.newest_s is None:
+        if name != self.service or len(self._taken) < 2:
             return ()
         end, newest = self._taken[-1]
         windows: list[Window] = []

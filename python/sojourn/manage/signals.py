@@ -1,6 +1,6 @@
 """Signals of groups and machine: differences between two readings.
 
-What cannot be read is absent.
+What cannot be read is absent. Those that rise before the tail does are in `leading`.
 
 cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/schedstat)
 runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from sojourn.controllers.look import Signal
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import groups as knob_groups
-from sojourn.manage import limits
+from sojourn.manage import accounts, limits, reading
 from sojourn.manage.groups import Managed
 from sojourn.text import schedstat
 from sojourn.text.schedstat import Schedstat
@@ -87,7 +87,11 @@ class Signals:
         results = {
             "cpu": self._rate("host cpu", _host_s(self.tree, self.cpus), t_s),
             **{
-                f"psi_{what}": self._rate(f"host {what} psi", _pressure_s(self.tree, what), t_s)
+                f"psi_{what}": self._rate(
+                    f"host {what} psi",
+                    accounts.some_s(reading.whole(self.tree, f"/proc/pressure/{what}")),
+                    t_s,
+                )
                 for what in PRESSURES
             },
         }
@@ -149,7 +153,7 @@ def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, Schedstat]:
     schedstats = {}
     for pid in pids:
         for tid in tree.names(f"/proc/{pid}/task"):
-            if known := schedstat.parse(tree.text(schedstat.path(pid, tid))):
+            if known := schedstat.parse(reading.whole(tree, schedstat.path(pid, tid))):
                 schedstats[int(tid)] = known
     return schedstats
 
@@ -180,11 +184,3 @@ def _host_s(tree: Tree, cpus: Collection[int]) -> float | None:
     fields = [words[1 : GUEST + 1] for words in rows if words[0] in wanted]
     busy = [int(word) for words in fields for i, word in enumerate(words) if i not in IDLE]
     return sum(busy) / TICKS if busy else None
-
-
-def _pressure_s(tree: Tree, what: str) -> float | None:
-    for line in (tree.text(f"/proc/pressure/{what}") or "").split("\n"):
-        if line.startswith("some"):
-            total_us = as_int(line.rpartition("total=")[2])
-            return None if total_us is None else total_us / 1e6
-    return None

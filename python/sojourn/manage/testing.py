@@ -189,6 +189,24 @@ def until(true: Callable[[], object], within_s: float = 20.0) -> bool:
 
 
 @contextlib.contextmanager
+def killed_after(program: subprocess.Popen[Any], within_s: float = 60.0) -> Iterator[None]:
+    """Within, what is read of a program ends in time: it is killed where it hangs."""
+    timer = threading.Timer(within_s, program.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def line(program: subprocess.Popen[str], within_s: float = 60.0) -> str:
+    """The next line that a program prints; "" where it ends, or prints none in time."""
+    assert program.stdout is not None  # noqa: S101  # it was asked for
+    with killed_after(program, within_s):
+        return program.stdout.readline()
+
+
+@contextlib.contextmanager
 def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     """A server that does as it likes with each connection."""
     listening = socket.create_server(("127.0.0.1", 0))

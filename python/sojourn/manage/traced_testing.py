@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import programs
-from sojourn.manage.testing import SLEEP, make_group, remove_group, until
+from sojourn.manage.testing import SLEEP, killed_after, make_group, remove_group, until
 from sojourn.places import ports
 
 BEGIN_S = 40.0
+MORE_S = 60.0  # than the load lasts, until the generator counts as hung
 EVERY_S, WARM_S = 0.5, 1.0
 QUIET = subprocess.DEVNULL
 
@@ -81,11 +82,12 @@ def seen(folder: Path, *, cost: str, rate: str, seconds: int, kill: bool = False
             timer.start()
             stack.callback(timer.cancel)
         stack.callback(generator.stderr.close)
-        for line in generator.stderr:
-            with contextlib.suppress(ValueError):
-                table = json.loads(line)
-                if isinstance(table, dict) and table.get("t_s", 0.0) > WARM_S:
-                    sides.client.append(table["window"])
+        with killed_after(generator, WARM_S + seconds + MORE_S):
+            for line in generator.stderr:
+                with contextlib.suppress(ValueError):
+                    table = json.loads(line)
+                    if isinstance(table, dict) and table.get("t_s", 0.0) > WARM_S:
+                        sides.client.append(table["window"])
         manager.terminate()
         sides.ended = manager.wait(30)
     sides.tracer = [*_distinct(folder / "looks")]

@@ -126,13 +126,21 @@ class Tracer:
                 fix="start the service first",
             )
         self._words = b""
-        self._task = subprocess.Popen(
-            self._argv(pids),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # a ^C is the manager's, which then ends it in order
-        )
+        argv = self._argv(pids)
+        try:
+            self._task = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # a ^C is the manager's, which then ends it in order
+            )
+        except OSError as error:  # it went, or is replaced, since it was looked for
+            raise HostFault(
+                f"{PROGRAM} cannot be started: {error.strerror}",
+                at=argv[0],
+                fix="see that it is whole, and run the command again",
+            ) from None
         self.starts += 1
         assert self._task.stdout is not None  # noqa: S101  # both were asked for
         assert self._task.stderr is not None  # noqa: S101

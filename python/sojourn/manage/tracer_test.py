@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,37 @@ def test_one_that_ended_is_started_again_and_is_silent_meanwhile(
     assert "process 1 ended" in one.why
     assert one.starts >= 3
     one.close()
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda fake: fake.write_bytes(b"\x7fELF")])
+def test_a_program_that_cannot_be_started_is_a_fault_first_and_silence_later(
+    damage: Callable[[Path], object], asked: Path
+) -> None:
+    fake = asked.with_name("sojourn-trace")
+    one = Tracer(lambda: (os.getpid(),), "web", 1e6, "2%")
+    one.open()
+    text = fake.read_text()
+    damage(fake)
+    try:
+        os.kill(int(str(starts(asked)[0][0])), signal.SIGKILL)
+        t_s = 0.0
+
+        def look() -> Tracer:
+            nonlocal t_s
+            t_s += 1
+            one.read(t_s)
+            return one
+
+        assert until(lambda: look()._task is None)
+        assert all(look()._task is None for _ in range(3)), "it is gone, and the manager is not"
+        with pytest.raises(HostFault, match="cannot be started"):
+            one.open()
+        fake.unlink(missing_ok=True)
+        fake.write_text(text)
+        fake.chmod(0o755)
+        assert until(lambda: look().starts == 2), "it is whole"
+    finally:
+        one.close()
 
 
 def test_a_service_that_is_gone_means_silence_and_no_fault(asked: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
 import pytest
 
+from sojourn.errors import RunFault
 from sojourn.manage import warden
 from sojourn.manage.guard import Guard
 from sojourn.manage.testing import until
@@ -38,3 +40,14 @@ def test_while_the_manager_is_paused_caps_are_written_again(tmp_path: Path) -> N
         assert until(lambda: path.read_text() == "5")
         assert guard.beat() == "capped"
         assert until(lambda: guard.beat() == "")
+
+
+def test_a_warden_that_cannot_be_started_is_a_fault_and_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(RunFault, match="warden cannot be started") as refused:
+        Guard([(str(tmp_path / "quota"), "5")], 0.2)
+    assert str(tmp_path) in refused.value.at
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -11,6 +11,7 @@ from sojourn.manage.absent import Absent
 from sojourn.manage.audit import Audit
 from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
+from sojourn.manage.leading import Leading
 from sojourn.manage.signals import Signals
 from sojourn.run.signals import deaf
 
@@ -33,11 +34,13 @@ class Watch:
     absent: Absent = field(default_factory=Absent)
     began_s: float = field(default_factory=time.monotonic)
     has_returned: bool = False
+    _leading: Leading = field(init=False)
     _names: tuple[str, ...] = ()
     _cpus: int = 0
     _refused: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._leading = Leading(self.signals.tree)
         self._names = tuple(self.groups)
         self._cpus = len(next(iter(self.groups.values())).cpus)
 
@@ -46,6 +49,7 @@ class Watch:
         now_s = time.monotonic()
         for name in [name for name, one in self.groups.items() if not one.is_there]:
             self.audit.say(GONE, group=name)
+            self._leading.forget(name)
             with deaf():
                 self.absent.add(self.groups.pop(name))
         self.has_returned = self._take_again(now_s)
@@ -87,7 +91,8 @@ class Watch:
         return is_back
 
     def _group(self, one: Managed, source: Feed | None, now_s: float) -> Group:
-        signals = self.signals.of_group(one, now_s)
+        leading, missing = self._leading.of_group(one, now_s)
+        signals = {**self.signals.of_group(one, now_s), **leading}
         windows = source.windows(one.name, now_s) if source else ()
         if windows and one.spec.peak_rps:
             rate = windows[0].n / windows[0].length_ms * 1000
@@ -97,6 +102,7 @@ class Watch:
             target_ns=one.spec.target_ns or None,
             windows=windows,
             signals=signals,
+            missing=missing,
             allocation=one.allocation,
             traits=one.spec.traits,
         )

@@ -36,6 +36,7 @@ from sojourn.models.league.sharing import (
 
 STEADY = 0.97  # of the capacity: above, the waiting times of theory take longer than a look
 LENGTHS_MS = (100, 1000, 15_000)
+LOAD_MS = 1000  # the window that the signal "load" is of
 MIDDLES = (1 / 6, 1 / 2, 5 / 6)  # of a time that is uniform
 QUARTERS = (1 / 8, 3 / 8, 5 / 8, 7 / 8)  # of a look with a backlog
 #: A share of requests, and what they wait besides, s.
@@ -75,6 +76,12 @@ class Fluid:
             self._parts = [self.every_s - PERIOD_S, PERIOD_S]
         self._sums = [Sum(length_ms, self.shape.target_s) for length_ms in LENGTHS_MS]
         self._times = np.append(TIMES_S, self.shape.target_s)
+
+    def add_window(self, length_ms: int) -> None:
+        """Looks have a window of this length too, in the order of lengths; before the first one."""
+        if all(one.length_ms != length_ms for one in self._sums):
+            self._sums.append(Sum(length_ms, self.shape.target_s))
+            self._sums.sort(key=lambda one: one.length_ms)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Levels are in force at once."""
@@ -152,7 +159,7 @@ class Fluid:
                 one.add((length_s, n, above, self._tail, luck))
 
     def _look(self, used: float, waits: float, throttled: float) -> Look:
-        second = self._sums[1]
+        second = next(one for one in self._sums if one.length_ms == LOAD_MS)
         web = {
             "cpu": used,
             "load": second.n / second.covered_s / self.shape.peak_rps,

@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from sojourn.controllers.look import Allocation
+from sojourn.controllers.look import Allocation, Group, Look, Window
 from sojourn.models.league import play, stationary
+from sojourn.models.league.fluid import Fluid
 from sojourn.models.league.machine import Machine
 from sojourn.models.league.scenarios import SCENARIOS, Moment
 from sojourn.models.league.sharing import BATCH, WEB, Shape
@@ -111,6 +112,49 @@ def test_arrivals_are_the_same_for_every_controller() -> None:
     for _ in range(20):
         one, other = left.period(QUIET), right.period(QUIET)
         assert one.groups[WEB].windows[0].n == other.groups[WEB].windows[0].n
+
+
+def test_a_rule_has_the_window_that_its_own_constant_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No other rule sees it: the longest window there is would be another one for them."""
+    lengths: dict[str, list[int]] = {}
+
+    def note(look: Look, _machine: play.Simulated) -> None:
+        lengths[name] = [window.length_ms for window in look.groups[WEB].windows]
+
+    short = dataclasses.replace(SHORT, length_s=3.0)
+    for name in ("clite", "posterior"):
+        for machine in (Machine, Fluid):
+            play.play(name, short, 1, see=note, machine=machine)
+            usual = [100, 500, 1000] if machine is Machine else [100, 1000]
+            assert lengths[name] == [*usual, *([2000] if name == "clite" else [])]
+    asked: list[int] = []
+    original = Group.window
+
+    def window(self: Group, length_ms: int) -> Window | None:
+        result = original(self, length_ms)
+        asked.append(result.length_ms if result else 0)
+        return result
+
+    monkeypatch.setattr(Group, "window", window)
+    play.play("clite", short, 1)
+    assert asked[-1] == 2000
+
+
+def test_a_window_that_is_added_is_the_sum_of_its_parts() -> None:
+    for machine in (Machine(SHAPE, 1), Fluid(SHAPE, 1)):
+        for length_ms in (2000, 2000, 300):
+            machine.add_window(length_ms)
+        looks = [machine.period(QUIET).groups[WEB] for _ in range(25)]
+        last = {window.length_ms: window for window in looks[-1].windows}
+        assert list(last) == sorted(last)
+        for length_ms in (300, 2000):
+            parts = [one.windows[0] for one in looks[-length_ms // 100 :]]
+            assert last[length_ms].n == sum(one.n for one in parts)
+            assert last[length_ms].above == sum(one.above or 0 for one in parts)
+        load = looks[-1].signal("load") or 0.0
+        assert load == pytest.approx(last[1000].n / SHAPE.peak_rps)
 
 
 def test_the_oracle_is_the_best_of_what_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,11 +65,16 @@ class Machine:
     _free: list[float] = field(default_factory=list)
     _times: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=150))
     _job_cpus: float = 0.0
+    _lengths_ms: tuple[int, ...] = LENGTHS_MS
 
     def __post_init__(self) -> None:
         """Its own random numbers, so that every controller sees the same arrivals."""
         self._draw = np.random.default_rng(self.seed)
         self._free = [0.0] * self.shape.cores
+
+    def add_window(self, length_ms: int) -> None:
+        """Looks have a window of this length too, in the order of lengths."""
+        self._lengths_ms = tuple(sorted({*self._lengths_ms, length_ms}))
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Levels are in force at once."""
@@ -150,7 +155,7 @@ class Machine:
 
     def _windows(self) -> tuple[Window, ...]:
         results = []
-        for length_ms in LENGTHS_MS:
+        for length_ms in self._lengths_ms:
             parts = list(self._times)[-round(length_ms / 1000 / PERIOD_S) :]
             if len(parts) * PERIOD_S * 1000 >= length_ms - 1:
                 times = parts[0] if len(parts) == 1 else np.concatenate(parts)

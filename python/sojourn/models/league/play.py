@@ -18,6 +18,7 @@ from sojourn.models.league.sharing import BATCH, Shape
 LATE = 0.01  # of a second's requests: more, and p99 of that second is above the target
 SIGMAS = 2.0  # above that share: else chance makes a violation of every third second
 SETTLED_S = 60.0  # after a step: how far settling is looked for
+WINDOW_S = "window_s"  # of a rule's constants: the window that it asks for
 WARM_S = 20  # at first: the controllers find their place; not counted as actuations or violations
 QUOTAS = (6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5, 0.2, 0.05)  # of eight cores
 OWN = (0, 1, 2, 3, 4, 5)
@@ -50,6 +51,9 @@ class Simulated(Protocol):
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Levels are in force at once."""
+
+    def add_window(self, length_ms: int) -> None:
+        """Looks have a window of this length too; before the first look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,8 @@ def play(
     shape = shape or Shape()
     run, one = machine(shape, seed), kind(name)
     constants = one.settled(inputs or {})
+    if WINDOW_S in constants:  # others do not see it: some rules read the longest window there is
+        run.add_window(round(1000 * constants[WINDOW_S]))
     memory: Mapping[str, Any] = {}
     looks: deque[Look] = deque(maxlen=LOOKS_MAX)
     changes, levels, alone, busy = 0, [run.now[BATCH]], 0.0, 0.0

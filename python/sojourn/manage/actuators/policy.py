@@ -1,0 +1,117 @@
+"""How the kernel orders the threads of a best-effort group.
+
+    "idle", "batch", "other"     SCHED_IDLE, SCHED_BATCH, SCHED_OTHER
+    "nice:5"                     SCHED_OTHER with a nice value from 0 to 19
+
+Each thread gets it, and so does one that comes later. The kernel orders control groups first, and
+threads within theirs. So how much of a CPU the group gets beside others is for `idle`, `weight` and
+`quota`. Across groups a policy decides two things. A thread with "batch" or "idle" preempts no
+other when it wakes up (kernel/sched/fair.c, wakeup preemption). And a real-time thread becomes a
+fair one, so that `quota`, `weight` and `idle` hold for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from sojourn.controllers.look import Level
+from sojourn.knobs import Lack, settings
+from sojourn.knobs.attr import Attr
+from sojourn.knobs.policy import Policy
+from sojourn.knobs.policy_level import meant
+from sojourn.knobs.settings import POLICY, Setting
+from sojourn.manage.actuators.actuator import READ, Actuator, Member
+
+SYS_NICE = 23  # include/uapi/linux/capability.h: CAP_SYS_NICE
+
+
+class OfThreads(Policy):
+    """The policy of all threads of a control group, which no session orders."""
+
+    def _session(self, wanted: Attr) -> Iterator[Setting]:
+        del wanted
+        yield from ()
+
+    def _unordered(self, wanted: Attr) -> str:
+        del wanted
+        return ""
+
+    def _probed(self, wanted: Attr) -> Any:
+        del wanted
+        return READ
+
+    def renew(self) -> None:
+        """Note threads that came since, and give it to those that came without.
+
+        They may have it by inheritance. Such a thread is noted with what the first one had.
+        """
+        tree, wanted = self._on.tree, meant(self._level)
+        noted = {key: one for key, one in self._inputs.items() if settings.read(one, tree)}
+        usual = next((one.old for one in noted.values()), Attr(policy=0).text)
+        fresh = [one for one in self._all(wanted, usual) if (one.tid, one.start_ticks) not in noted]
+        self._inputs = noted
+        if not fresh:
+            return
+        before = list(self._entries)
+        self._change(self._level, fresh)
+        for entry in before:
+            self._entries.remove(entry)
+            self._on.book.undone(entry)
+
+    def _all(self, wanted: Attr, usual: str) -> Iterator[Setting]:
+        for task in self._on.tasks():
+            asked = Setting(
+                kind=POLICY,
+                what=f"{task.name} ({task.tid}) of {self._on.label}",
+                pid=task.pid,
+                tid=task.tid,
+                start_ticks=settings.start_ticks(self._on.tree, task.pid, task.tid),
+                old=usual,
+                new=wanted.text,
+            )
+            now = settings.read(asked, self._on.tree)
+            if now is not None:
+                yield asked if now == wanted.text else replace(asked, old=now)
+
+    @property
+    def left(self) -> str:
+        """Threads that could not be given back what they had."""
+        return ", ".join(one.what for one in self._inputs.values())
+
+
+class ThreadPolicy(Actuator):
+    """The policy of a group's threads."""
+
+    knob = "policy"
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self._policy = OfThreads(member.on)
+
+    def lack(self) -> Lack | None:
+        """The right to give a thread back what it had."""
+        mask = int(self.member.on.tree.table("/proc/self/status").get("CapEff", "0"), 16)
+        if mask >> SYS_NICE & 1:
+            return None
+        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix="run as root (sudo)")
+
+    def put(self, level: Level) -> None:
+        """Give it to every thread."""
+        self._policy.apply(str(level))
+        self._policy.renew()
+
+    def lies(self) -> str:
+        """Where somebody else has given a thread another one."""
+        if self.level is None:
+            return ""
+        self._policy.renew()
+        result = self._policy.verify()
+        return result.why if result.holds is False else ""
+
+    def take_off(self) -> str:
+        """Give every thread back what it had; those that came since, what the first one had."""
+        self._policy.restore()
+        left = self._policy.left
+        return f"these threads have another policy than before: {left}" if left else ""

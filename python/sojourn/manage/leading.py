@@ -1,0 +1,182 @@
+"""Leading signals of groups: they rise before the tail does.
+
+accept_queue         connections that wait to be accepted by a service
+receive_queue_bytes  bytes that wait to be read in its connections
+psi_cpu, psi_io,     share of time in which some task of the group waited for it
+psi_memory           (control groups of version 2)
+disk                 bytes/s that it reads and writes, on all disks or on the one that it names
+network              bytes/s that it receives and sends, where its network namespace is its own
+memory_bandwidth     bytes/s between its tasks and memory (resctrl)
+cache_bytes          bytes of its tasks in the last cache (resctrl)
+
+What cannot be read is absent, and `missing` says why. The accept queue is read at each look where
+sock_diag answers, because the kernel has few sockets that listen. The rest is repeated as seldom
+as its CPU time asks for, and says its age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sojourn.controllers.look import Signal
+from sojourn.host.tree import Tree
+from sojourn.manage import accounts, facts, monitors, sockets
+from sojourn.manage.facts import Facts
+from sojourn.manage.groups import Managed
+from sojourn.manage.sockets import ESTABLISHED, LISTEN, Queue
+from sojourn.manage.spared import Spared
+
+#: Of one core, that these readings of all groups together may take.
+FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 6e-4, 4e-4
+FACTS_S = 2.0  # at least between two looks at what changes seldom
+ACCEPT, RECEIVE = facts.QUEUES
+FIRST = "a rate needs two readings"
+SHRANK = "its count shrank"
+UNREADABLE = "it cannot be read"
+SHARED = "others listen on its ports"
+CROWDED = "another group has the same network namespace"
+
+
+@dataclass(slots=True)
+class _State:
+    """Of one group.
+
+    Attributes:
+        values: of signals, with the time of their reading, s.
+        totals: the same of what they are differences of.
+        missing: why others are absent.
+    """
+
+    facts: Facts = field(default_factory=Facts)
+    values: dict[str, tuple[float, float]] = field(default_factory=dict)
+    totals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    of_facts: Spared = field(default_factory=lambda: Spared(FACTS_SHARE, FACTS_S))
+    of_queues: Spared = field(default_factory=lambda: Spared(QUEUES_SHARE))
+    of_accounts: Spared = field(default_factory=lambda: Spared(ACCOUNTS_SHARE))
+
+    def put(self, name: str, value: float | None, t_s: float, why: str = UNREADABLE) -> None:
+        """A signal was read; None: it is absent, because of `why`."""
+        if value is None:
+            self.values.pop(name, None)
+            self.missing[name] = why
+        else:
+            self.values[name] = value, t_s
+            self.missing.pop(name, None)
+
+    def put_rate(self, name: str, total: float | None, t_s: float) -> None:
+        """The total of a signal was read, which is how fast it grows."""
+        before = self.totals.pop(name, None)
+        if total is None:
+            self.put(name, None, t_s)
+            return
+        self.totals[name] = total, t_s
+        if before is None or t_s <= before[1]:
+            self.put(name, None, t_s, FIRST)
+        elif total < before[0]:
+            self.put(name, None, t_s, SHRANK)
+        else:
+            self.put(name, (total - before[0]) / (t_s - before[1]), t_s)
+
+
+class Leading:
+    """Reads them, and remembers the reading before."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Nothing was read yet.
+
+        Args:
+            tree: the machine's files.
+        """
+        self._tree = tree
+        self._diag = sockets.diag(tree)
+        self._states: dict[str, _State] = {}
+
+    def forget(self, name: str) -> None:
+        """A group vanished; one of its name is another."""
+        self._states.pop(name, None)
+
+    def of_group(self, group: Managed, t_s: float) -> tuple[dict[str, Signal], Mapping[str, str]]:
+        """Its signals, and why others are absent."""
+        state = self._states.setdefault(group.name, _State())
+        if state.of_facts.is_due(t_s):
+            with state.of_facts.reading(t_s, len(self._states)):
+                self._renew(state, facts.of(group, self._tree, self._diag))
+        if state.facts.ports:
+            self._read_queues(state, t_s)
+        if state.of_accounts.is_due(t_s):
+            with state.of_accounts.reading(t_s, len(self._states)):
+                self._read_accounts(state, group.disk, t_s)
+        signals = {
+            name: Signal(value=value, age_ms=round((t_s - at_s) * 1000, 1))
+            for name, (value, at_s) in state.values.items()
+        }
+        return signals, {**state.missing, **state.facts.missing}
+
+    @staticmethod
+    def _renew(state: _State, now: Facts) -> None:
+        """Drop what is not to be read any more, or from elsewhere."""
+        before, state.facts = state.facts, now
+        if before.namespace != now.namespace:
+            state.totals.pop("network", None)
+        if before.monitor != now.monitor:
+            state.totals.pop("memory_bandwidth", None)
+        for name in now.missing:
+            for one in (state.values, state.totals, state.missing):
+                one.pop(name, None)
+
+    def _read_queues(self, state: _State, t_s: float) -> None:
+        now, diag = state.facts, None if state.facts.at else self._diag
+        if diag:
+            state.put(ACCEPT, _waiting(diag.queues(LISTEN, now.ports), LISTEN, now), t_s)
+        if not state.of_queues.is_due(t_s):
+            return
+        count = sum(bool(one.facts.ports) for one in self._states.values())
+        with state.of_queues.reading(t_s, count):
+            every: list[Queue] | None = []
+            if diag is None:
+                every = sockets.of_process(self._tree, now.at)
+                state.put(ACCEPT, _waiting(every, LISTEN, now), t_s)
+            elif not now.others:
+                every = diag.queues(ESTABLISHED, now.ports)
+            if now.others:
+                state.put(RECEIVE, None, t_s, SHARED)
+            else:
+                state.put(RECEIVE, _waiting(every, ESTABLISHED, now), t_s)
+
+    def _read_accounts(self, state: _State, disk: str, t_s: float) -> None:
+        tree, now, asked = self._tree, state.facts, state.facts.missing
+        for name in facts.PRESSURES:
+            if name not in asked:
+                total = accounts.pressure_s(tree, now.pressure, name.removeprefix("psi_"))
+                state.put_rate(name, total, t_s)
+        if "disk" not in asked:
+            total = accounts.disk_bytes(tree, now.disk, now.version, disk)
+            state.put_rate("disk", total, t_s)
+        if "network" not in asked:
+            self._read_network(state, t_s)
+        if now.monitor:
+            moved = monitors.total(tree, now.monitor, monitors.MOVED)
+            state.put_rate("memory_bandwidth", moved, t_s)
+            state.put("cache_bytes", monitors.total(tree, now.monitor, monitors.OCCUPANCY), t_s)
+
+    def _read_network(self, state: _State, t_s: float) -> None:
+        """Where another managed group is in the namespace too, its bytes are not the group's."""
+        namespaces = [one.facts.namespace for one in self._states.values()]
+        if namespaces.count(state.facts.namespace) > 1:
+            state.totals.pop("network", None)
+            state.put("network", None, t_s, CROWDED)
+        else:
+            state.put_rate("network", accounts.network_bytes(self._tree, state.facts.pid), t_s)
+
+
+def _waiting(queues: list[Queue] | None, state: int, now: Facts) -> int | None:
+    """What waits in a service's sockets of this state together; None: they are not known."""
+    if queues is None:
+        return None
+    return sum(
+        one.waiting
+        for one in queues
+        if one.state == state and one.port in now.ports and one.inode not in now.others
+    )
