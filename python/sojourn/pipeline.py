@@ -26,6 +26,7 @@ from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.record.load import study_data
 from sojourn.record.summarised import summarise
+from sojourn.report.platforms import with_platforms
 from sojourn.spec import Study
 from sojourn.store import files
 
@@ -272,6 +273,7 @@ def findings_of(path: Path) -> Findings:
     with files.readable(path, STRANGE):  # numbers of a record are what its maker wrote
         data = _stored_data(record)
         findings = questions.amended(analysis.study(data, questions.answers()), path)
+        findings = with_platforms(findings, record)
         return with_classes(findings, record, data, questions.answers())
 
 

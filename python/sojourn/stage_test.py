@@ -14,95 +14,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from sojourn import disk, pipeline, plan, questions, report, run, spec
-from sojourn.cli import tco_platforms
+from sojourn import disk, plan, questions, spec
 from sojourn.errors import Fault, HostFault, RunFault, SpecFault
-from sojourn.hosts import ray_engine
 from sojourn.hosts.agent import Agent
-from sojourn.hosts.engine import Node
 from sojourn.hosts.fleet import Fleet
-from sojourn.hosts.testing import Cluster, Host
-from sojourn.models.tco import Costs
 from sojourn.places import ports, proc
 from sojourn.plan import codec
 from sojourn.run.clients import Load
 from sojourn.spec import to_toml
-from sojourn.testing import seen_once
+from sojourn.stage_testing import STUDY, Measured, measuring
 
 GONE_S_MAX = 120.0  # a guard against a hang
-STUDY = """
-name = "roles"
-question = "Does a service on another host answer as one here?"
-probe = "0"
-aa = false
-{neighbour}
-[hosts]
-at = "10.9.0.1:6379"
-clients = ["host0", "host1"]
-{roles}
-[run]
-profile = "quick"
-measure_s = {seconds}
-warmup_s = 0.2
-repeats = 1
-fractions = []
-rates = ["500"]
-retries = 0
-[[services]]
-kind = "synthetic"
-measure = ["sweep"]
-max_rps = "asked"
-params = {{ service = "fixed:20us", mode = "sleep" }}
-load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
-{more}
-"""
-
-
-class Quiet:
-    """Somebody who watches a study and hears of nothing."""
-
-    def opened(self, *_: object) -> None: ...
-    def event(self, *_: object) -> None: ...
-    def began(self, *_: object) -> None: ...
-    def ended(self, *_: object) -> None: ...
-
-
-class Here(Cluster):
-    """Planted hosts with addresses that this machine has."""
-
-    def nodes(self) -> tuple[Node, ...]:
-        """As a cluster names them."""
-        return tuple(
-            Node(id=node.id, name=node.name, address=f"127.0.0.{nth + 1}")
-            for nth, node in enumerate(super().nodes())
-        )
-
-
-Measured = Callable[..., Path]
 
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     """Run a study with these roles; the folder of its record."""
-    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr("sojourn.hosts.about.FEATURES", {})  # no host has any
-    seen_once(monkeypatch)
-    monkeypatch.setattr(report, "write", lambda _findings, path, _parts, **_: [path])
-
-    def measure(roles: str, neighbour: str = "", *, seconds: float = 0.6, more: str = "") -> Path:
-        cluster = Here(*(Host() for _ in range(4)), facts={n: {} for n in range(4)})
-        monkeypatch.setattr(ray_engine, "connect", lambda _: cluster)
-        path = tmp_path / "study.toml"
-        text = STUDY.format(roles=roles, neighbour=neighbour, seconds=seconds, more=more)
-        path.write_text(text)
-        patience = run.Patience(is_forced=True)
-        done = pipeline.run_study(spec.load(path), tmp_path / "results", Quiet(), patience=patience)
-        return done.path
-
-    return measure
+    return measuring(tmp_path, monkeypatch)
 
 
 def the_point(record: Path) -> Path:
@@ -230,26 +160,6 @@ def kill_server(port: int) -> None:
     for pid in proc.pids():
         if ports.owner(port, [pid]) is not None:
             os.kill(pid, signal.SIGKILL)
-
-
-def test_servers_take_turns_as_levels_of_a_factor(measured: Measured) -> None:
-    record = measured('server = "host2"', more='[factors]\n"hosts.server" = ["host2", "host3"]\n')
-    rows = [pq.read_table(at).to_pylist()[0] for at in record.rglob("points/*/outcome.parquet")]
-    hosts = sorted(str(disk.read_json(at)["host"]) for at in record.rglob("points/*/service.json"))
-    assert len(rows) == 2
-    assert hosts == ["127.0.0.3", "127.0.0.4"]
-    assert [one.key for one in pipeline.findings_of(record).factors] == ["hosts.server"]
-    one, two = tco_platforms.platforms(record, {"host2": 1000.0, "host3": 2000.0})
-    assert (one.load_rps, two.load_rps) == (500.0, 500.0), "the highest that was asked"
-    cheap, dear = one.row(Costs()), two.row(Costs())
-    assert 0 < cheap["usd_per_krps"] < dear["usd_per_krps"]
-    assert cheap["cpus"] >= 1
-    with pytest.raises(SpecFault, match="host3 has no price"):
-        tco_platforms.platforms(record, {"host2": 1.0})
-    with pytest.raises(SpecFault, match="host9 is no server"):
-        tco_platforms.platforms(record, {"host9": 1.0, "host2": 1.0, "host3": 1.0})
-    with pytest.raises(SpecFault, match="is no NAME=PRICE"):
-        tco_platforms.prices(["host2"])
 
 
 def test_a_silent_driver_ends_the_stage_and_its_service(

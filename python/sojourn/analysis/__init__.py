@@ -22,6 +22,7 @@ from sojourn.papers import paper
 from sojourn.papers import tailbench as paper_tailbench
 from sojourn.stats import (
     change_points,
+    equal_machines,
     independence,
     log_ratio_contrasts,
     lowess,
@@ -61,6 +62,7 @@ KINDS: tuple[Method, ...] = (
     unpaired_ratio.METHOD,
     change_points.METHOD,
     variance_components.METHOD,
+    equal_machines.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "state", "study"]

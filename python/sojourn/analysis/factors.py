@@ -7,21 +7,22 @@ the service alone. How much load fits is a number of its own beside it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sojourn.analysis import aa_noise_floor, block_values, pace, scaling, trend, workers
+from sojourn.analysis import aa_noise_floor, block_values, machines, pace, scaling, trend, workers
 from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.findings import quantity
-from sojourn.findings.effects import Effect, FactorFinding, Trend
+from sojourn.findings.effects import Effect, EqualMachines, FactorFinding, Trend
 from sojourn.findings.findings import ServiceFinding
 from sojourn.papers import factors as paper_factors
 from sojourn.places.place import EMULATED
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
+from sojourn.spec.hosts import SERVER
 from sojourn.spec.levels import names
 from sojourn.stats import ordered_levels
 from sojourn.stats.log_ratio_contrasts import Contrast
@@ -95,7 +96,8 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
     mixed = aliases(service.study, service.study.factors_of(service.label), key)
     trends = tuple(_trends(service, key, name, results))
     doubts = dict.fromkeys(_emulated(service, contrast) for contrast in contrasts)
-    return FactorFinding(
+    equal = tuple(_equal(service, contrasts, name, results))
+    result = FactorFinding(
         service=service.label,
         key=key,
         name=name,
@@ -108,7 +110,33 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
         trends=trends,
         asked=tuple(dict.fromkeys(notice.effect.what for notice in results if notice.is_asked)),
         paper=paper_factors.statements_on(service.parts[0].spec.kind, key, levels),
+        equal=equal,
     )
+    return result if not equal else replace(result, sentence=_of_machines(service, result))
+
+
+def _equal(
+    service: Combinations, contrasts: Sequence[Contrast], name: str, results: Sequence[_Shown]
+) -> Iterator[EqualMachines]:
+    """What holds for machines like these, where a study is spread over equal ones."""
+    if not machines.is_spread(service):
+        return
+    near, qos = _near([one for one in results if one.is_tail]), service.findings[0].qos
+    time = machines.Time(load=near.load, q=qos.q if qos else TAIL) if near else None
+    if contrasts[0].factor != SERVER:
+        for one in contrasts:
+            yield from machines.effects(service, one, name, time)
+    elif service.study.factors_of(service.label) == (SERVER,):
+        yield from machines.numbers(service, time, BORDER_LEVEL)
+
+
+def _of_machines(service: Combinations, result: FactorFinding) -> str:
+    """In words: of machines like these; an effect of another factor on these machines before it."""
+    texts = [one.sentence for one in result.equal]
+    if result.key == SERVER:
+        return f"{service.label}: {'; '.join(texts)}."
+    count = len(service.levels(SERVER))
+    return f"{result.sentence[:-1]}, on these {count} machines alone; {'; '.join(texts)}."
 
 
 def _is_searched(part: Part) -> bool:

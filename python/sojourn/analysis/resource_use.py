@@ -18,7 +18,8 @@ from sojourn.analysis.load_point import SURE
 from sojourn.analysis.resource_sentence import HIGHEST, HOLDS, VIOLATED, critical_uses, use_sentence
 from sojourn.analysis.sample_box import box, five_numbers
 from sojourn.findings.measured import Measured
-from sojourn.findings.resource_use import LoadUse, ResourceUse, Side, Use
+from sojourn.findings.resource_use import CpuTrend, LoadUse, ResourceUse, Side, Use
+from sojourn.half_width import student
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
@@ -121,6 +122,23 @@ def _side(
         runs=len(near),
         samples=sum(one.samples for one in own),
         uses=tuple(_uses(own)),
+        cpu_trend=_trend(own),
+    )
+
+
+def _trend(own: Sequence[Resources]) -> CpuTrend | None:
+    """The mean slope of CPU time; samples of one run depend on each other, so runs are counted."""
+    slopes = np.array([run.cpu_trend_per_s for run in own if run.cpu_trend_per_s is not None])
+    if not slopes.size:
+        return None
+    mean, half = float(slopes.mean()), None
+    if slopes.size > 1:
+        half = student(slopes.size - 1) * float(slopes.std(ddof=1)) / slopes.size**0.5
+    return CpuTrend(
+        per_s=mean,
+        lo=None if half is None else mean - half,
+        hi=None if half is None else mean + half,
+        runs=int(slopes.size),
     )
 
 

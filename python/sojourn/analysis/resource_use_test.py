@@ -13,7 +13,7 @@ import pytest
 from sojourn.analysis import resource_use, sample_box
 from sojourn.errors import StoreFault
 from sojourn.findings.measured import Measured
-from sojourn.findings.resource_use import ResourceUse
+from sojourn.findings.resource_use import CpuTrend, ResourceUse
 from sojourn.plan import Phase, Point
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.posterior import Posterior
@@ -98,6 +98,26 @@ def test_the_sides_are_the_highest_load_that_holds_and_the_first_that_does_not()
     box = holds.uses[0].box
     assert (box.n, box.least, box.median, box.greatest) == (3, 0.6, 0.7, 0.72)
     assert [load.fraction for load in use.loads] == [0.5, 0.69, 0.7, 0.8, 0.9]
+
+
+def test_the_trend_of_cpu_time_has_an_interval_over_runs_and_none_of_a_single_one() -> None:
+    def sloped(rps: float, *slopes: float | None) -> list[Measured]:
+        whole = cpu(rps, 0.5)
+        assert whole.resources is not None
+        return [
+            replace(whole, resources=replace(whole.resources, cpu_trend_per_s=slope))
+            for slope in slopes
+        ]
+
+    use = example_use(*sloped(700, 0.01, 0.03, None), *sloped(800, 0.02))
+    holds, violated = (side.cpu_trend for side in use.sides)
+    assert holds is not None
+    assert holds.lo is not None
+    assert holds.per_s == pytest.approx(0.02)
+    assert holds.runs == 2
+    assert holds.per_s - holds.lo == pytest.approx(12.706 * 0.01, rel=1e-3)  # Student, 1 degree
+    assert violated == CpuTrend(per_s=0.02, lo=None, hi=None, runs=1)
+    assert example_use(*sloped(700, None)).sides[0].cpu_trend is None
 
 
 def test_quartiles_by_load_are_those_of_numpy() -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sojourn.analysis import factors, more, service, state, to_come
+from sojourn.analysis import factors, machines, more, service, state, to_come
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
 from sojourn.findings import point_row
@@ -54,7 +54,7 @@ def study(data: StudyData, answers: Answers) -> Findings:
     headlines += [factor.sentence for factor in effects]
     headlines += _headlines(services, [*map(service.headline, services, workers)])
     headlines += [section.headline for section in sections.values() if not section.leads]
-    headlines += [_grouped(data, services), _missing(data)]
+    headlines += [machines.one_machine(data.study), _grouped(data, services), _missing(data)]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]

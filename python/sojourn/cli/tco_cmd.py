@@ -73,6 +73,13 @@ def total_cost(
             show_default=False,
         ),
     ] = None,
+    platforms: Annotated[
+        bool,
+        typer.Option(
+            "--platforms",
+            help="The same, with the prices that the study gives in hosts.platforms.",
+        ),
+    ] = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
@@ -86,6 +93,7 @@ def total_cost(
       sojourn tco batch_colocation --setting nice:-20
       sojourn tco --league bench/runs/week.json
       sojourn tco my_record --server node-a=2000 --server node-b=3500
+      sojourn tco my_record --platforms
     """
     from sojourn.models import gains, tco
 
@@ -101,8 +109,8 @@ def total_cost(
         _refuse_beside_league(table, setting, neighbour)
         tco_league.show(league, costs, servers, as_json=as_json)
         return
-    if server:
-        tco_platforms.show(table, results, server, costs, as_json=as_json)
+    if server or platforms:
+        tco_platforms.show(table, results, server or (), costs, as_json=as_json)
         return
     data = tables.find(table, setting, results)
     rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]

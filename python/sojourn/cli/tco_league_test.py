@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sojourn.cli.models_cmd import app
+from sojourn.cli.app import app
 from sojourn.errors import SpecFault
 from sojourn.models.tco import Costs, gain
 

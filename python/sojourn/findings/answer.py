@@ -135,8 +135,8 @@ def fits(border: Border) -> str:
         between = f"{show_count(lo)}–{show_count(hi)}"
         return f"≈ {show_count(border.estimate_rps)} ({between}, {percent(border.level)})"
     if lo > 0:
-        return f"at least {show_count(lo)}"
-    return f"at most {show_count(hi)}" if math.isfinite(hi) else "an unknown number of"
+        return f"at least {show_count(lo, -1)}"
+    return f"at most {show_count(hi, 1)}" if math.isfinite(hi) else "an unknown number of"
 
 
 def _beside(most: MaxLoad) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.findings.platform_load import PlatformLoad
 from sojourn.stats.interval import Interval
 
 MORE_THAN_SERVED = "that is more load than is served"  # why a number is endless: the queue grew
@@ -80,6 +81,51 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter:
+    """A standard deviation as a share: 0.05 is about 5 %.
+
+    Attributes:
+        share: the estimate; None where it is hardly known.
+        interval: 95 % of the probability.
+    """
+
+    share: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualMachines:
+    """What holds for machines like those that were measured.
+
+    Attributes:
+        what: the number, or the effect on it, in words.
+        machines, blocks: that it rests on; 0 blocks: each machine has one number.
+        value, interval: mean over machines like these, with 95 % of the probability: ns,
+            requests/s, or a ratio of two levels; None where that is hardly known.
+        another: where the value of one more such machine lies; None as before.
+        between: from machine to machine.
+        runs: from run to run on one machine; None where it is not known.
+        starts, windows: what of `runs` is from start to start, and a window within a run; None
+            where that is not known.
+        reason: why there is no number; "" if there is one.
+        sentence: the same in words.
+    """
+
+    what: str
+    machines: int
+    blocks: int = 0
+    value: float | None = None
+    interval: Interval | None = None
+    another: Interval | None = None
+    between: Scatter | None = None
+    runs: Scatter | None = None
+    starts: Scatter | None = None
+    windows: Scatter | None = None
+    reason: str = ""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorFinding:
     """What a factor does to one service.
 
@@ -94,6 +140,8 @@ class FactorFinding:
         paper: what the papers found of it; "" if nothing.
         asked: names of the numbers that the question is about: tails, means and rates, and no
             medians beside them; () where it is about all.
+        equal: of equal machines, what holds for machines like these; () elsewhere.
+        platforms: of servers on several machines, the load of each and its cost; () elsewhere.
     """
 
     service: str
@@ -106,3 +154,5 @@ class FactorFinding:
     trends: tuple[Trend, ...] = ()
     paper: str = ""
     asked: tuple[str, ...] = ()
+    equal: tuple[EqualMachines, ...] = ()
+    platforms: tuple[PlatformLoad, ...] = ()

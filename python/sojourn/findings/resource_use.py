@@ -50,6 +50,20 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CpuTrend:
+    """By how much the service's share of its CPUs grows each second, in the mean of runs.
+
+    Attributes:
+        lo, hi: 95 % interval over runs (Student's t); None of a single run.
+    """
+
+    per_s: float
+    lo: float | None
+    hi: float | None
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """All samples of runs on one side of the QoS crossing.
 
@@ -62,6 +76,7 @@ class Side:
         runs: how many.
         samples: how many together.
         uses: resources that were counted.
+        cpu_trend: of its CPU time within a run; None: not known.
     """
 
     what: str
@@ -72,6 +87,7 @@ class Side:
     runs: int
     samples: int
     uses: tuple[Use, ...]
+    cpu_trend: CpuTrend | None = None
 
     def use(self, name: str) -> Use | None:
         """One resource; None if it was not counted."""

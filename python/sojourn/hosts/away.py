@@ -35,10 +35,9 @@ from sojourn.run.watch import Show
 from sojourn.samples import HOSTS
 from sojourn.samples.names import HOST
 from sojourn.spec import ServiceSpec, Study, to_toml
-from sojourn.spec.hosts import NeedsSpec
+from sojourn.spec.hosts import SERVER, NeedsSpec
 from sojourn.spec.hosts import Role as HostRole
 
-SERVER = "hosts.server"
 OTHERS: tuple[HostRole, ...] = ("neighbours", "observers")
 
 

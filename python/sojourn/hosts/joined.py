@@ -25,7 +25,7 @@ from sojourn.hosts import pack
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.pack import Opened
-from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, last_bin, named, tails
 from sojourn.run.generator_job import Files
 from sojourn.samples import HOSTS
 from sojourn.visible import in_line
@@ -120,14 +120,10 @@ def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> dict[float, tuple
 
     Without an interval log the run is one slice, of which no one is named.
     """
-    total, lost = hdr.added([str(whole["sojourn_ns"]["hdr"])]), int(whole["sojourn_ns"]["lost"])
+    total = hdr.counts(str(whole["sojourn_ns"]["hdr"])).copy()
+    total[hdr.bin_of(hdr.MAX_NS)] += int(whole["sojourn_ns"]["lost"])  # as the interval log has it
     requests = _above(parts, -1)
-    result = {}
-    for q in QUANTILES:
-        above_ns = hdr.quantile(total, q, lost)
-        last = hdr.BINS if above_ns is None else hdr.bin_of(above_ns)
-        result[q] = tails(requests, _above(parts, last))
-    return result
+    return {q: tails(requests, _above(parts, last_bin(total, q))) for q in QUANTILES}
 
 
 def _above(parts: Sequence[Part], last: int) -> NDArray[np.int64]:

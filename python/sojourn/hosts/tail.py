@@ -4,18 +4,25 @@ Poisson streams that were split from one are alike: who sends a request is drawn
 nothing of how slow it will be. So of X slow requests a good client that sent n of N supplies as
 many as a draw without putting back gives. A client is named where all of three hold:
 
-    its rate of slow requests is over twice that of the others together;
+    its rate of slow requests is over twice that of the middle one of the others;
     a draw would give it as many with a probability of `FALSE_RATE` / tests at most;
-    it supplies more in most slices of the run, not in one: requests behind one another on a
-    stalled connection are slow together, and are no independent draws (a t-like sum over slices).
+    it supplies more again and again, not in one moment: requests behind one another on a stalled
+    connection are slow together, and are no independent draws.
 
 The first two make the false rate `FALSE_RATE` a point at most where slow requests are independent;
-the third keeps it there where they come in clusters (simulated: `tail_test`). Twice the *others*
-and not twice its share of all: of two clients none can supply more than twice its share.
+the third keeps it there where they come in clusters (simulated: `tail_test`). It has two forms,
+each with half of the rate. One is for a client that is always slow: a t-like sum over slices. The
+other is for one that stops now and then: an *episode* is a row of slices in which it has too many,
+and the slow requests of each episode belong to one client as a whole, drawn by its share.
+
+Twice the *others*, because of two clients none can supply more than twice its share. The middle one
+of them, because where half of the clients are slow, all others together are slow too.
 
 Slow is what lies above a quantile of all requests together: p99, as M14 has it, and p95 and p90,
 because all above p99 may come from one bad moment of a client that is slow all the time. Each
 client is tested at each of them, so a test has `FALSE_RATE` / (clients x quantiles).
+
+Source: the episodes' bound is that of Chernoff, Annals of Mathematical Statistics 23 (1952).
 """
 
 from __future__ import annotations
@@ -31,6 +38,9 @@ from numpy.typing import NDArray
 FALSE_RATE = 1e-3  # of a point: that any good client is named
 TIMES = 2.0
 QUANTILES = (0.99, 0.95, 0.9)
+_TINY, _STEPS = 1e-12, 80
+_LAGS = 3  # the longest lag is this part of the run
+_BY_CHANCE = 2.5  # standard deviations of an autocorrelation where there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +49,8 @@ class Tail:
 
     Attributes:
         beyond: slow requests of it.
-        factor: its rate of slow requests, as a multiple of the others'; None: nothing to compare.
+        factor: its rate of slow requests, as a multiple of that of the middle one of the others;
+            None: nothing to compare.
         p: probability of as many by a draw; None: its rate is not above the others'.
         steadiness: sum over slices of what it supplies too much, in its standard deviations.
         is_named: whether it is the one.
@@ -60,18 +71,43 @@ def tails(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> tuple[Tail,
         beyond: those of them above the quantile of all together, same shape.
     """
     false_rate = FALSE_RATE / max(1, len(requests) * len(QUANTILES))
-    steady_min = -NormalDist().inv_cdf(false_rate)
+    steady_min = -NormalDist().inv_cdf(false_rate / 2)
     n, x = requests.sum(axis=1).tolist(), beyond.sum(axis=1).tolist()
     all_n, all_x = sum(n), sum(x)
+    surplus, factors = _surplus(requests, beyond), _factors(requests, beyond)
     result = []
-    for own_n, own_x, steadiness in zip(n, x, _steadiness(requests, beyond), strict=True):
-        factor = _factor(own_x, own_n, all_x - own_x, all_n - own_n)
+    for nth, (own_n, own_x, steadiness) in enumerate(
+        zip(n, x, _steadiness(surplus, beyond), strict=True)
+    ):
+        factor = factors[nth]
         p = as_many(own_x, own_n, all_x, all_n) if factor is not None and factor > 1 else None
         is_high = factor is not None and factor > TIMES and p is not None and p <= false_rate
-        is_named = is_high and steadiness >= steady_min
+        is_named = is_high and (
+            steadiness >= steady_min or again(requests, beyond, surplus[nth], nth) <= false_rate / 2
+        )
         one = Tail(beyond=own_x, factor=factor, p=p, steadiness=steadiness, is_named=is_named)
         result.append(one)
     return tuple(result)
+
+
+def last_bin(counts: NDArray[np.int64], q: float) -> int:
+    """The last bin of a histogram that is not slow, so that about 1 − q of all is.
+
+    It is that of the quantile. Where few lie above it, because many times are equal or infinite, it
+    is the one before: then these are slow too.
+
+    Args:
+        counts: of every bin, what was lost in the last.
+        q: quantile.
+
+    >>> last_bin(np.array([50, 30, 15, 5]), 0.9), last_bin(np.array([50, 0, 30, 20]), 0.9)
+    (2, 2)
+    """
+    total = int(counts.sum())
+    upto = np.cumsum(counts)
+    at = int(np.searchsorted(upto, max(1, math.ceil(q * total))))
+    above = total - int(upto[min(at, len(upto) - 1)])
+    return at - 1 if 2 * above < (1 - q) * total else at
 
 
 def as_many(x: int, n: int, all_x: int, all_n: int) -> float:
@@ -102,21 +138,103 @@ def _log_ways(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
-def _factor(x: int, n: int, other_x: int, other_n: int) -> float | None:
-    if not n or not other_n or not x + other_x:
-        return None
-    return (x / n) / (other_x / other_n) if other_x else float("inf")
+def _factors(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> list[float | None]:
+    """The rate of each over that of the middle one of the others that sent anything."""
+    n, x = requests.sum(axis=1), beyond.sum(axis=1)
+    rates = np.divide(x, n, out=np.zeros(len(n)), where=n > 0)
+    if not x.any() or np.count_nonzero(n) < 2:
+        return [None] * len(n)
+    ordered = np.sort(rates[n > 0])
+    places = np.searchsorted(ordered, rates)
+    result: list[float | None] = []
+    for rate, place, sent in zip(rates.tolist(), places.tolist(), n.tolist(), strict=True):
+        middle = _middle_without(ordered, place)
+        both = rate / middle if middle else math.inf if rate else 1.0
+        result.append(both if sent else None)
+    return result
 
 
-def _steadiness(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> list[float]:
-    """Self-normalised: Σd / √Σd², where d is what each supplies too much in a slice."""
+def _middle_without(ordered: NDArray[np.float64], place: int) -> float:
+    """Median of ascending values without the one at a place.
+
+    >>> _middle_without(np.array([1.0, 2.0, 3.0, 9.0]), 3)
+    2.0
+    """
+    rest = len(ordered) - 1
+    low, high = (rest - 1) // 2, rest // 2
+    return float(ordered[low + (low >= place)] + ordered[high + (high >= place)]) / 2
+
+
+def _surplus(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What each supplies too much in a slice, shape (clients, slices)."""
     all_n, all_x = requests.sum(axis=0), beyond.sum(axis=0)
     share = np.divide(all_x, all_n, out=np.zeros(len(all_n)), where=all_n > 0)
-    surplus = beyond - requests * share
-    scale = np.sqrt((surplus**2).sum(axis=1))
+    result: NDArray[np.float64] = beyond - requests * share
+    return result
+
+
+def _steadiness(surplus: NDArray[np.float64], beyond: NDArray[np.int64]) -> list[float]:
+    """Self-normalised: Σd / √(f Σd²), where d is what each supplies too much in a slice.
+
+    A stall that lasts for several slices is one event in all of them. So f is how much the scatter
+    of the sum grows by what neighbouring slices have in common: 1 + 2Σρ, over the first lags with
+    an autocorrelation ρ above what chance gives. It is that of the share of a slice's slow
+    requests, because how many there are is the server's doing.
+    """
+    shares = surplus / np.maximum(1, beyond.sum(axis=0))
+    scale = np.sqrt((surplus**2).sum(axis=1) * _in_common(shares))
     total = surplus.sum(axis=1)
     result = np.divide(total, scale, out=np.zeros(len(total)), where=scale > 0)
     return [float(one) for one in result]
+
+
+def _in_common(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 + 2Σρ of each client, 1 at the least."""
+    slices = shares.shape[1]
+    rest = shares - shares.mean(axis=1, keepdims=True)
+    square = np.maximum((rest**2).sum(axis=1), _TINY)
+    result, goes_on = np.ones(len(shares)), np.ones(len(shares), bool)
+    for lag in range(1, slices // _LAGS):
+        alike = (rest[:, lag:] * rest[:, :-lag]).sum(axis=1) / square
+        goes_on &= alike > _BY_CHANCE / math.sqrt(slices)
+        if not goes_on.any():
+            break
+        result += 2 * np.where(goes_on, alike, 0)
+    return result
+
+
+def again(
+    requests: NDArray[np.int64],
+    beyond: NDArray[np.int64],
+    surplus: NDArray[np.float64],
+    nth: int,
+) -> float:
+    """Bound of the probability that a client has so many, if episodes are drawn as a whole.
+
+    An episode of X slow requests is the client's with its share w of the requests, so
+
+        P ≤ min over t of exp(-t x) · Π (1 - w + w exp(t X))
+
+    Whatever comes in smaller clusters scatters less, so the bound holds for it as well.
+
+    Args:
+        requests: of all, as in `tails`.
+        beyond: of all, as in `tails`.
+        surplus: of this client, by slice.
+        nth: the client.
+    """
+    high = surplus > 0
+    starts = np.flatnonzero(~(high & np.concatenate([[False], high[:-1]])))
+    n, x = (np.add.reduceat(of, starts, axis=1) for of in (requests, beyond))
+    total = x.sum(axis=0).astype(float)
+    own, share = float(x[nth].sum()), n[nth] / np.maximum(1, n.sum(axis=0))
+    used = total > 0
+    if not used.any():
+        return 1.0
+    total, share = total[used], np.clip(share[used], _TINY, 1 - _TINY)
+    t = (np.geomspace(1e-2, 1e2, _STEPS) / total.max())[:, None]
+    logs = np.logaddexp(np.log1p(-share), np.log(share) + t * total).sum(axis=1) - t[:, 0] * own
+    return float(math.exp(min(0.0, float(logs.min()))))
 
 
 def named(by_quantile: Mapping[float, Sequence[Tail]]) -> dict[int, float]:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
-from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, again, last_bin, named, tails
 
 SLICES, REQUESTS = 40, 8_000  # of each client
 Counts = NDArray[np.int64]
@@ -121,3 +121,80 @@ def test_of_one_client_or_of_no_slow_requests_no_one_is_named() -> None:
     none = np.zeros((3, SLICES), np.int64)
     assert not named({0.99: tails(np.full((3, SLICES), 100), none)})
     assert not named({0.99: tails(none, none)})
+
+
+def long_stalls(draw: Generator, requests: Counts) -> Counts:
+    """Slow requests of which most come in stalls that last for up to twelve slices."""
+    beyond = draw.binomial(requests, 0.002)
+    for _ in range(draw.poisson(4)):
+        one, first = draw.integers(len(requests)), int(draw.integers(SLICES))
+        for at in range(first, min(SLICES, first + int(draw.integers(1, 13)))):
+            beyond[one, at] = min(requests[one, at], beyond[one, at] + draw.poisson(20))
+    return beyond
+
+
+@pytest.mark.parametrize("clients", [2, 4, 8])
+def test_stalls_longer_than_a_slice_name_good_clients_less_often(clients: int) -> None:
+    """A stall is one event in all its slices: where each slice counts, 85 to 117 are named."""
+    false, points = 0, 400
+    draw = np.random.default_rng([clients, 6])
+    for _ in range(points):
+        false += bool(named(held(draw, sent(draw, clients) // clients, long_stalls)))
+    assert false <= 0.18 * points
+
+
+@pytest.mark.parametrize("clients", [4, 8])
+def test_a_client_that_stops_now_and_then_is_named_each_time(clients: int) -> None:
+    """Ten stops of a hog in forty slices: too few slices to be steady, too many for one stall."""
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        requests = sent(draw, clients)
+        beyond = draw.binomial(requests, 0.001)
+        beyond[0, 1::4] += 30
+        assert tails(requests, beyond)[0].steadiness < 3.4
+        assert set(named({0.99: tails(requests, beyond)})) == {0}
+
+
+@pytest.mark.parametrize("clients", [2, 4, 8])
+def test_where_half_of_the_clients_are_slow_these_are_named(clients: int) -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        requests, share = sent(draw, clients), np.full((clients, 1), 0.005)
+        share[: clients // 2] = 0.06
+        result = named({0.99: tails(requests, draw.binomial(requests, share))})
+        assert set(result) == set(range(clients // 2))
+
+
+@pytest.mark.parametrize("weights", [(1, 3, 3, 3), (4, 1, 1, 1), (9, 1)])
+@pytest.mark.parametrize("which", [0, 1])
+def test_clients_with_unequal_shares_of_the_load_are_held_against_their_own(
+    weights: tuple[int, ...], which: int
+) -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        parts = np.array(weights)[:, None] / sum(weights)
+        requests = draw.poisson(3 * REQUESTS / SLICES * parts, (len(weights), SLICES))
+        good, share = draw.binomial(requests, 0.01), np.full((len(weights), 1), 0.005)
+        assert not named({0.99: tails(requests, good)})
+        share[which] = 0.1
+        assert set(named({0.99: tails(requests, draw.binomial(requests, share))})) == {which}
+
+
+def test_equal_times_at_the_quantile_are_slow_together() -> None:
+    """All requests of a slow client have one time: none lies above it, and it is slow."""
+    assert last_bin(np.array([600, 0, 400]), 0.99) == 1
+    assert last_bin(np.array([985, 5, 6, 4]), 0.99) == 1
+    assert last_bin(np.array([985, 0, 9, 6]), 0.99) == 2
+
+
+def test_episodes_are_drawn_as_a_whole() -> None:
+    requests = np.full((4, SLICES), 100)
+    beyond = np.zeros((4, SLICES), np.int64)
+    beyond[0, :20] = 10
+    surplus = beyond - beyond.sum(axis=0) / 4
+    assert again(requests, beyond, surplus[0], 0) == pytest.approx(0.25, rel=0.05), "one stall"
+    beyond[0] = 0
+    beyond[0, ::4] = 10
+    surplus = beyond - beyond.sum(axis=0) / 4
+    assert again(requests, beyond, surplus[0], 0) == pytest.approx(0.25**10, rel=0.5)
+    assert again(requests, beyond, surplus[1], 1) == 1.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sojourn.findings.effects import Effect, FactorFinding
-from sojourn.report import show
+from sojourn.report import platforms, show
 
 FAR = 1e-3
 
@@ -75,6 +75,7 @@ def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
         if factor.paper:
             yield from textwrap.wrap(f"the papers: {factor.paper}", width)
         yield ""
+        yield from _platforms(factor, width)
         known = [row for row in rows(factor) if row.is_known]
         if known:
             yield from _table(known, width, has_levels=len(factor.levels) > 2)
@@ -94,3 +95,14 @@ def _table(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:
         more = (row.beside, row.remark) if has_levels else (row.remark,)
         line = form.format(row.what, row.ratio, row.interval, row.basis, show.sentences(more))
         yield line[: width - 1].rstrip() + ("…" if len(line) > width else line[width - 1 :])
+
+
+def _platforms(factor: FactorFinding, width: int) -> Iterator[str]:
+    """Machines that served the study, one after the other."""
+    for one in factor.platforms:
+        pairs = zip(platforms.HEAD, platforms.cells(one), strict=True)
+        (_, server), *others = pairs
+        text = ", ".join(f"{what} {how}" for what, how in others if how != platforms.NONE)
+        yield from textwrap.wrap(f"{server}: {text}", width, subsequent_indent="  ")
+    if factor.platforms:
+        yield ""

@@ -198,9 +198,9 @@ def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
     result = replace(testing.findings(), services=(replace(base, points=late),), sections={})
     row = marks_of(result)[0]
     assert (row["known"], row["is_sure"]) == ("at most", 1)
-    assert row["shown"] == "≤ 281 µs, up to 20.0 µs of it the client's"
+    assert row["shown"] == "≤ 282 µs, up to 20.0 µs of it the client's"
     assert cast("float", row["begin"]) - cast("float", row["tip"]) == pytest.approx(20_000.0)
-    assert "≤281 µs" in text(result, parts())
+    assert "≤282 µs" in text(result, parts())
 
 
 def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:

@@ -122,18 +122,12 @@ def outward(bound: float, way: int = 1) -> str:
     if not math.isfinite(bound) or bound <= 0:
         return f"{bound:.2g}"
     digits = 1 - math.floor(math.log10(bound))
-    value = _rounded(bound, digits, way)
+    value = units.outward(bound, digits, way)
     while bound != 1 and (bound - 1) * (value - 1) <= 0 and digits < DECIMALS_MAX:
         digits += 1
-        value = _rounded(bound, digits, way)
+        value = units.outward(bound, digits, way)
     text = f"{value:.{max(0, digits)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _rounded(value: float, digits: int, way: int) -> float:
-    """To so many digits after the point, up or down; what is a hair off is no other number."""
-    scaled = round(value * 10.0**digits, 6)
-    return (math.ceil(scaled) if way > 0 else math.floor(scaled)) / 10.0**digits
 
 
 def visible(ends: Interval) -> float:
@@ -146,14 +140,15 @@ def visible(ends: Interval) -> float:
 
 
 def factor(value: float) -> str:
-    """A factor, or a percentage of a small one.
+    """A factor above which a change would be seen, or a percentage of a small one, rounded up.
 
-    >>> factor(1.07), factor(1.9), factor(4.21), factor(34.1)
-    ('7 %', 'a factor of 1.9', 'a factor of 4.2', 'a factor of 34')
+    >>> factor(1.07), factor(1.071), factor(1.9), factor(4.21), factor(34.1)
+    ('7 %', '8 %', 'a factor of 1.9', 'a factor of 4.3', 'a factor of 35')
     """
     if value < 1.5:
-        return f"{100 * (value - 1):.0f} %" if value >= 1.01 else f"{100 * (value - 1):.1f} %"
-    return f"a factor of {value:.2g}" if value < 1000 else "a factor of more than 1000"
+        digits = 0 if value >= 1.01 else 1
+        return f"{units.outward(100 * (value - 1), digits, 1):.{digits}f} %"
+    return f"a factor of {outward(value)}" if value < 1000 else "a factor of more than 1000"
 
 
 def share(value: float, ends: Interval | None) -> str:

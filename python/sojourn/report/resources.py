@@ -58,13 +58,14 @@ def notes(result: ResourceUse) -> list[str]:
         f"{HEADS[side.what]}: {side.samples} samples of {side.runs} run{'s' * (side.runs > 1)}"
         for side in result.sides
     ]
+    texts += [_trend(side) for side in result.sides if side.cpu_trend is not None]
     idle = [use.title for use in result.sides[0].uses if not use.box.greatest]
     if idle:
         texts.append(f"none at all: {', '.join(idle)}")
     texts += [f"{title} is not counted: {why}" for title, why in result.not_counted]
     if result.probe_share is not None:
         usual, most = result.probe_share
-        texts.append(f"the sampler used {percent(usual)} of one CPU, {percent(most)} at most")
+        texts.append(f"the sampler used {percent(usual)} of one CPU, {percent(most, 1)} at most")
     if not result.is_apart:
         texts.append("the sampler had no CPU but the service's: its use is part of the machine's")
     if result.late:
@@ -73,6 +74,19 @@ def notes(result: ResourceUse) -> list[str]:
         )
     texts += [f"{what}, {often} times" for what, often in result.events[:EVENTS]]
     return texts
+
+
+def _trend(side: Side) -> str:
+    """By how much CPU time grows within a run, and whether that is shown."""
+    own = side.cpu_trend
+    assert own is not None  # noqa: S101  # others were left out
+    what = f"{HEADS[side.what]}: CPU of the service"
+    if own.lo is None or own.hi is None:
+        return f"{what} grows by {100 * own.per_s:+.2g} % of its CPUs each second in the only run"
+    ends = f"{100 * own.lo:+.2g} to {100 * own.hi:+.2g} % of its CPUs each second, {own.runs} runs"
+    if own.lo <= 0 <= own.hi:
+        return f"{what} has no shown trend ({ends})"
+    return f"{what} {'grows' if own.lo > 0 else 'shrinks'} within a run ({ends})"
 
 
 def lines(service: ServiceFinding, width: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from sojourn.findings.resource_use import CpuTrend
 from sojourn.report import resources, testing, testing_use
 
 
@@ -21,3 +22,25 @@ def test_lines_are_as_wide_as_the_terminal_and_nothing_is_cut(width: int, cell: 
 
 def test_a_record_without_samples_has_no_lines() -> None:
     assert list(resources.lines(testing.memcached(), 79)) == []
+
+
+def test_a_trend_of_cpu_time_is_shown_only_where_runs_agree() -> None:
+    result = testing_use.both_sides()
+
+    def notes(trend: CpuTrend | None) -> list[str]:
+        sides = tuple(replace(side, cpu_trend=trend) for side in result.sides)
+        return [text for text in resources.notes(replace(result, sides=sides)) if "CPU of" in text]
+
+    assert notes(None) == []
+    (first, second) = notes(CpuTrend(per_s=0.01, lo=0.004, hi=0.016, runs=5))
+    assert "grows within a run (+0.4 to +1.6 % of its CPUs each second, 5 runs)" in first
+    assert first.startswith("highest load within QoS")
+    assert second.startswith("first that misses it")
+    assert "no shown trend" in notes(CpuTrend(per_s=0.01, lo=-0.004, hi=0.024, runs=3))[0]
+    assert "shrinks" in notes(CpuTrend(per_s=-0.01, lo=-0.02, hi=-0.001, runs=3))[0]
+    assert "the only run" in notes(CpuTrend(per_s=0.01, lo=None, hi=None, runs=1))[0]
+
+
+def test_what_the_sampler_used_at_most_is_rounded_up() -> None:
+    result = replace(testing_use.both_sides(), probe_share=(0.002, 0.00441))
+    assert "the sampler used 0.2 % of one CPU, 0.45 % at most" in resources.notes(result)

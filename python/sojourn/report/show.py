@@ -22,15 +22,15 @@ SIGNS: Mapping[str, str] = {
 }
 
 
-def time(ns: float | None) -> str:
-    """A time with its unit; infinite means that requests never completed.
+def time(ns: float | None, way: int = 0) -> str:
+    """A time with its unit; infinite means that requests never completed; `way` as in `units`.
 
     >>> time(1_314_900.0), time(412.4), time(math.inf), time(None)
     ('1.31 ms', '412 ns', 'never', '–')
     """
     if ns is None:
         return "–"
-    return units.show_ns(ns) if math.isfinite(ns) else "never"
+    return units.show_ns(ns, way) if math.isfinite(ns) else "never"
 
 
 def times(interval: Interval | None) -> str:
@@ -46,21 +46,21 @@ def times(interval: Interval | None) -> str:
     if not math.isfinite(interval.lo):
         return "never"
     if not math.isfinite(interval.hi):
-        return f"≥ {time(interval.lo)}"
+        return f"≥ {time(interval.lo, -1)}"
     lo, hi = units.show_ns(interval.lo), units.show_ns(interval.hi)
     same_unit = lo.split()[1] == hi.split()[1]
     return f"{lo.split()[0] if same_unit else lo}–{hi}"
 
 
-def count(number: float | None) -> str:
-    """A count or rate with k, M or G.
+def count(number: float | None, way: int = 0) -> str:
+    """A count or rate with k, M or G; `way` as in `units`.
 
     >>> count(52_300.0), count(950.0), count(None), count(1_200_000.0)
     ('52.3k', '950', '–', '1.20M')
     """
     if number is None:
         return "–"
-    return units.show_count(number) if math.isfinite(number) else "∞"
+    return units.show_count(number, way) if math.isfinite(number) else "∞"
 
 
 def whole(number: float) -> str:
@@ -155,13 +155,13 @@ def sentences(reasons: Sequence[str]) -> str:
     return "; ".join(reason for reason in reasons if reason)
 
 
-def round_count(number: float) -> str:
-    """A count without digits that say nothing.
+def round_count(number: float, way: int = 0) -> str:
+    """A count without digits that say nothing; `way` as in `units`.
 
     >>> round_count(97_000.0), round_count(35_400.0), round_count(0.0)
     ('97k', '35.4k', '0')
     """
-    shown = count(number)
+    shown = count(number, way)
     return shown.replace(".0", "") if shown[:-1].endswith(".0") else shown
 
 
@@ -175,8 +175,8 @@ def border(result: Border) -> str:
     ...                   fraction=None, runs=36, starts=9, measured_s=82.0)
     >>> [border(of(*ends)) for ends in ((9.7e4, 1.15e5), (9.7e4, math.inf), (0.0, 1.15e5))]
     ['≈ 107k', 'at least 97k', 'at most 115k']
-    >>> border(of(0.0, math.inf))
-    'unknown'
+    >>> border(of(0.0, math.inf)), border(of(97_960.0, math.inf)), border(of(0.0, 115_010.0))
+    ('unknown', 'at least 97.9k', 'at most 116k')
     """
     lo, hi = result.interval_rps.lo, result.interval_rps.hi
     if hi <= 0:
@@ -184,8 +184,8 @@ def border(result: Border) -> str:
     if is_closed(result):
         return f"≈ {round_count(result.estimate_rps)}"
     if lo > 0:
-        return f"at least {round_count(lo)}"
-    return f"at most {round_count(hi)}" if math.isfinite(hi) else "unknown"
+        return f"at least {round_count(lo, -1)}"
+    return f"at most {round_count(hi, 1)}" if math.isfinite(hi) else "unknown"
 
 
 def within(result: Border) -> str:
@@ -227,12 +227,13 @@ DIGITS = 3  # shown at most, whatever is known
 SMALL = 3  # leading digit of an uncertainty below which one more digit is reported
 
 
-def known(value: float, half: float | None) -> float:
+def known(value: float, half: float | None, way: int = 0) -> float:
     """A number rounded to what is known of it, three digits at most.
 
     Args:
         value: the number.
         half: half of its interval; None: not known, two digits then.
+        way: 1 rounds up, as "at most" needs; −1 down; 0: to nearest.
 
     >>> known(1.2345, 0.01), known(1.2345, 0.4), known(81_234.0, 9_000.0), known(81_234.0, None)
     (1.23, 1.2, 81000.0, 81000.0)
@@ -244,7 +245,10 @@ def known(value: float, half: float | None) -> float:
         place = math.floor(math.log10(half))
         finer = half < SMALL * 10**place  # ± 1.4 is known to a tenth, ± 4 to the unit
         digits = math.floor(math.log10(abs(value))) - place + 1 + finer
-    return float(f"{value:.{min(max(digits, 1), DIGITS)}g}")
+    digits = min(max(digits, 1), DIGITS)
+    if way:
+        return units.outward(value, digits - 1 - math.floor(math.log10(abs(value))), way)
+    return float(f"{value:.{digits}g}")
 
 
 _UNITS = re.compile(r"(?<=\d) (?=(?:%|ns|µs|ms|s|h|min|B|[kMG]B|requests/s)(?![A-Za-z]))")

@@ -14,7 +14,9 @@ from typing import Any
 from sojourn import disk
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
+from sojourn.host import cgroups
 from sojourn.host.shared import KINDS_OF_CPU
+from sojourn.host.tree import Tree
 from sojourn.knobs import Offered
 from sojourn.places import server_files
 from sojourn.plan.setting import NEIGHBOUR
@@ -167,6 +169,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         },
         "knobs": turned,
         "groups": grouped,
+        "cpu_quota": _quota(live),
         **live.shield.as_json(),
         "setup": [
             list(row)
@@ -185,6 +188,11 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         ],
         "took_s": live.took_s,
     }
+
+
+def _quota(live: RunningService) -> float | None:
+    """CPUs that its control groups let it use, by the least of all above it; None: no quota."""
+    return cgroups.read(Tree(), live.process.pid).cpu_quota if live.process else None
 
 
 def _user(live: RunningService) -> str:

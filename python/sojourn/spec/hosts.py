@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sojourn.spec.base import Model
 
+SERVER = "hosts.server"  # as a key of the study, such as of a factor
 LOCAL = "local:"  # a cluster of this machine alone, which the lab starts and ends
 CLIENTS_MAX = 1000
 ROLE_MAX = 64  # hosts of any other role
@@ -51,6 +52,18 @@ class NeedsSpec(Model):
         return tuple(value) if isinstance(value, list) else value
 
 
+class PlatformSpec(Model):
+    """What is known of a server's machine beside what is measured there."""
+
+    price_usd: float | None = Field(default=None, ge=0, le=1e12)
+    """Price of the machine, for what 1,000 requests/s cost."""
+    peak_watts: float | None = Field(default=None, gt=0, le=1e9)
+    """Power that it draws when busy, by a meter or its data sheet, for requests/s of each watt."""
+    cpu_quota: str = Field(default="", pattern=r"^([0-9]{1,6}(\.[0-9]{1,6})?%)?$")
+    """CPU time that each service may use there, such as "150%" of one CPU: the knob `cpu_quota` of
+    its services. So a part of a machine can stand for a smaller one."""
+
+
 class HostsSpec(Model):
     """Which machines take part, by Ray."""
 
@@ -73,6 +86,13 @@ class HostsSpec(Model):
     server: str = ""
     """Node on which the service runs, named as a client is. Everything else of a point is there as
     well: knobs, shield, probes, neighbours. Without it that is the lab's own host."""
+    alike: bool = False
+    """The nodes that the factor `hosts.server` varies are equal machines: the answer says how much
+    they differ, and what holds for machines like these (M15). Without it each node is a kind of
+    machine by itself."""
+    platforms: dict[str, PlatformSpec] = Field(default_factory=dict)
+    """What is known of servers by the name that `hosts.server` gives them, such as
+    `platforms."10.0.0.4".price_usd = 2000`."""
     neighbours: tuple[str, ...] = ()
     """Nodes on which neighbours run; without it the host of the service."""
     observers: tuple[str, ...] = ()
@@ -119,6 +139,14 @@ class HostsSpec(Model):
             raise ValueError("a host is named twice; name it once")
         return _names(names)
 
+    @field_validator("platforms")
+    @classmethod
+    def _of_servers(cls, platforms: dict[str, PlatformSpec]) -> dict[str, PlatformSpec]:
+        if len(platforms) > ROLE_MAX:
+            raise ValueError(f"{len(platforms)} platforms are more than {ROLE_MAX}; name fewer")
+        _names(tuple(platforms))
+        return platforms
+
     @field_validator("server")
     @classmethod
     def _one_server(cls, name: str) -> str:
@@ -145,6 +173,12 @@ class HostsSpec(Model):
         if lacks:
             raise ValueError(f"the role {lacks[0]} has needs and no host; name one in hosts")
         return self
+
+    @property
+    def cpu_quota(self) -> str:
+        """What services may use on their server, as a level of that knob; "": all."""
+        one = self.platforms.get(self.server)
+        return one.cpu_quota if one else ""
 
     @property
     def machines(self) -> int | None:

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from sojourn import units
-from sojourn.spec import keys, rates
+from sojourn.spec import keys, platforms, rates
 from sojourn.spec.base import Model
 from sojourn.spec.design import Combination, Design, Factors
 from sojourn.spec.hosts import HostsSpec
@@ -106,6 +106,7 @@ class Study(Model):
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
         rates.refuse(self)
+        platforms.refuse(self)
         many = next((one for one in self.services if one.clients > 1), None)
         if self.hosts and many:
             raise ValueError(
@@ -179,6 +180,7 @@ class Study(Model):
             table = self.model_dump(by_alias=True, exclude={"factors", "design"})
             for key, level in levels.items():
                 keys.put(table, key, level)
+            platforms.limit(table)
             self._studies[name] = type(self).model_validate(table)
         return self._studies[name]
 

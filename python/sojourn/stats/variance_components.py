@@ -97,7 +97,7 @@ def components(runs: Sequence[Sequence[float]], times: Sequence[float]) -> Compo
     half = student(free_runs) * error
     ends = Interval(lo=slope - half, hi=slope + half)
     return Components(
-        starts=_starts(per_run * of_runs, of_windows, (free_runs, free_windows), per_run),
+        starts=between(per_run * of_runs, of_windows, (free_runs, free_windows), per_run),
         windows=_windows(squares, sizes - 1.0),
         slope=slope,
         slope_interval=ends,
@@ -143,10 +143,12 @@ def _windows(squares: Floats, freedom: Floats) -> Component:
     return Component(sigma=sigma, interval=ends)
 
 
-def _starts(
+def between(
     of_runs: float, of_windows: float, freedom: tuple[int, int], per_run: float
 ) -> Component:
     """The component of the starts: (mean square of runs - that of windows) / windows of a run.
+
+    Of any two levels that are nested, or crossed with what both are cleared of, it is the same.
 
     Args:
         of_runs: mean square between runs, of single windows.

@@ -29,6 +29,7 @@ from sojourn.models.replicate.paper import (
     seconds,
 )
 from sojourn.models.simulator import Simulator
+from sojourn.units import outward
 
 LOADS = (0.1, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 WORKER_CPUS = tuple(range(0, 2 * CORES, 2))  # the first hyper-thread of each core
@@ -115,7 +116,7 @@ def _checks(curves: list[Curve], k: int) -> list[Check]:
         arithmetic(
             what=f"{probe.name}: the median does not show it, one thread in twelve is slow",
             paper="readily observable in tail latency",
-            ours=f"p50 at most {worst:.2f} times that without, up to there",
+            ours=f"p50 at most {outward(worst, 2, 1):.2f} times that without, up to there",
             is_right=worst < 1.25,
         ),
     ]

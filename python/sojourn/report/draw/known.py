@@ -67,9 +67,9 @@ class Known:
         text = show.time(self.ns)
         match self.sort:
             case Sort.AT_MOST:
-                return f"≤ {text}"
+                return f"≤ {show.time(self.ns, 1)}"
             case Sort.AT_LEAST:
-                return f"≥ {text}"
+                return f"≥ {show.time(self.ns, -1)}"
             case Sort.DOUBTED:
                 return f"({text})"
         return text
@@ -80,13 +80,13 @@ class Known:
         match self.sort:
             case Sort.AT_MOST:
                 added = (self.ns or 0.0) - (self.least_ns or 0.0)
-                return f"{self.shown}, up to {show.time(added)} of it the client's"
+                return f"{self.shown}, up to {show.time(added, 1)} of it the client's"
             case Sort.DOUBTED:
                 return f"{self.shown} {self.sort}: {self.short}"
             case Sort.AT_LEAST | Sort.NOTHING:
                 return f"{self.shown}: {self.short}"
             case Sort.ENDLESS if self.least_ns:
-                return f"{self.shown}; at least {show.time(self.least_ns)}"
+                return f"{self.shown}; at least {show.time(self.least_ns, -1)}"
         return self.shown
 
     @property

@@ -84,7 +84,7 @@ def times(effect: Effect) -> str:
         worst = ends.hi if effect.is_time else 1 / ends.lo
         if not math.isfinite(worst) or worst > ENDLESS:
             return "–"
-        return f"≤ {show.known(max(worst, effect.noise_gate or 0.0), worst - 1):g}×"
+        return f"≤ {show.known(max(worst, effect.noise_gate or 0.0), worst - 1, 1):g}×"
     return f"{show.known(effect.ratio, (ends.hi - ends.lo) / 2):g}×"
 
 

@@ -89,7 +89,7 @@ _SHAPES = {
     known.Sort.AT_LEAST: "triangle-up",
     known.Sort.ENDLESS: "triangle-up",
 }
-_SIGNS = {known.Sort.AT_MOST: "≤ ", known.Sort.AT_LEAST: "≥ "}
+_SIGNS = {known.Sort.AT_MOST: ("≤ ", 1), known.Sort.AT_LEAST: ("≥ ", -1)}
 
 
 def _numbers(
@@ -116,6 +116,7 @@ def _means(findings: Sequence[ServiceFinding], key: str, name: str) -> list[Reco
             some = sure.get(load) or least.get(load) or doubted[load]
             values = [one.ns for one in some if one.ns]
             mean = math.exp(sum(map(math.log, values)) / len(values))
+            sign, way = _SIGNS.get(_word(some), ("", 0))
             rows.append(
                 {
                     "factor": name,
@@ -131,7 +132,7 @@ def _means(findings: Sequence[ServiceFinding], key: str, name: str) -> list[Reco
                     "with_number": len(some) if load in sure else 0,
                     "y": mean,
                     "load": show.load(load),
-                    "mean": f"{_SIGNS.get(_word(some), '')}{show.time(mean)}",
+                    "mean": f"{sign}{show.time(mean, way)}",
                     "range": f"{show.time(min(values))}–{show.time(max(values))}",
                     "combinations": f"{len(some)} of {len(own)}",
                     "is_sure": int(load in sure),
