@@ -151,6 +151,8 @@ def state(tmp_path: Path) -> Path:
         ("nginx", "vm:nbd"),  # whose files are checked, and lie on the disk
         ("memcached", "vm:ovs"),
         ("nginx", "vm:ceph+ovs"),
+        ("memcached", "vm:libvirt"),
+        ("nginx", "vm:libvirt+nbd"),
     ],
 )
 def test_a_service_in_a_guest_answers_is_pinned_and_ends(
@@ -181,6 +183,7 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(
         assert all(left_of(life.name))
         assert dict(life.place.notes).get("disk", "").count("Ceph") == place.count("ceph")
         assert dict(life.place.notes)["place"].count("Open vSwitch") == place.count("ovs")
+        assert dict(life.place.notes)["place"].count("under libvirt") == place.count("libvirt")
     finally:
         life.end()
     assert not any(left_of(life.name))
@@ -235,7 +238,7 @@ def test_a_restored_guest_answers_like_a_booted_one_and_has_the_time(
     assert "booted, because the saved state is not what was saved" in reports[3]
 
 
-@pytest.mark.parametrize("place", ["vm", "vm:nbd+ovs", "vm:ceph+ovs"])
+@pytest.mark.parametrize("place", ["vm", "vm:libvirt", "vm:nbd+ovs", "vm:ceph+ovs"])
 def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(place: str, state: Path) -> None:
     programs_of(place)
     life = Life("memcached", state, place)

@@ -19,6 +19,7 @@ from sojourn.host import Facts, Placement
 from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places.foreign import Foreign
 from sojourn.places.ledger import Book
+from sojourn.places.place import GuestLinks
 from sojourn.places.proc import Stat
 from sojourn.places.process import Process
 from sojourn.places.process_end import Ended
@@ -49,6 +50,10 @@ class Running(Protocol):
     knobs: Mapping[str, Knob]
     turned: Turned | None
     offered: Mapping[str, Offered]
+
+    @property
+    def guest_links(self) -> GuestLinks | None:
+        """Links of this machine that carry what it moves; None: it is in no guest."""
 
     @property
     def is_shielded(self) -> bool:

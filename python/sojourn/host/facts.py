@@ -62,14 +62,16 @@ class Facts:
     grouping: Grouping
 
 
-def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S) -> Facts:
+def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S, has_versions: bool = True) -> Facts:
     """Read the facts of a machine. Nothing is changed.
 
     Args:
         root: below which /sys, /proc and /etc lie; tests hand in a fake.
         sample_s: how long to watch steal and busy processes.
+        has_versions: ask programs and the checkout for their versions; a record needs them.
     """
     tree = Tree(root)
+    is_asked = tree.is_live and has_versions
     group = cgroups.read(tree)
     cpus = topology.read(tree)
     return Facts(
@@ -83,8 +85,8 @@ def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S) -> Facts:
         network=network.read(tree),
         rights=rights.read(tree),
         activity=activity.read(tree, sample_s),
-        tools=tools.versions() if tree.is_live else (),
-        commit=tools.checkout() if tree.is_live else "",
+        tools=tools.versions() if is_asked else (),
+        commit=tools.checkout() if is_asked else "",
         grouping=grouping.read(tree),
     )
 

@@ -120,6 +120,7 @@ class Watch:
     """Looks at a made-up machine from moment to moment."""
 
     kernel: Kernel
+    outside: usage.Outside | None = None
 
     def __post_init__(self) -> None:
         self.tree = Tree(self.kernel.root)
@@ -131,7 +132,7 @@ class Watch:
     def look(self) -> usage.Moment:
         """Look at it once more."""
         clock = self.kernel.clock
-        where = usage.places(self.tree, LEADER, (1,))
+        where = usage.places(self.tree, LEADER, (1,), self.outside)
         self.last = usage.moment(
             self.tree, self.members, where, self.last, clock=clock, boot=lambda: clock.now_s
         )

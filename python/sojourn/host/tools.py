@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
-from importlib import metadata
 from pathlib import Path
 
 from sojourn import built, programs
@@ -57,6 +56,8 @@ def _version(name: str, flag: str, pattern: str) -> str:
 
 
 def _library(name: str) -> str:
+    from importlib import metadata  # noqa: PLC0415 - slow to load, and few ask
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -100,3 +100,53 @@ def test_under_a_mask_it_can_hold_its_ways_of_the_cache(
     tree = Tree(kernel.root)
     limits = usage.limits(tree, usage.places(tree, LEADER, (1,)), llc_bytes=4096)
     assert limits["llc_bytes"] == share * 4096
+
+
+GUEST = usage.Outside(tap="sojourn-t", storage="sojourn-s")
+
+
+def links(tap: tuple[int, int, int, int], node: tuple[int, int, int, int]) -> str:
+    """The links of a machine: loopback, a guest's tap, the link of its storage node."""
+    lines = [
+        f"{name}: {one[0]} {one[1]} 0 0 0 0 0 0 {one[2]} {one[3]} 0 0 0 0 0 0"
+        for name, one in (("lo", (9, 9, 9, 9)), ("sojourn-t", tap), ("sojourn-s", node))
+    ]
+    return "\n".join(["Inter-|", " face |", *lines, ""])
+
+
+def test_a_guest_is_counted_at_its_tap_the_other_way_round_and_at_its_storage_node(
+    kernel: Kernel,
+) -> None:
+    kernel.put(f"/proc/{LEADER}/net/dev", links((100, 1, 200, 2), (0, 0, 0, 0)))
+    watch = Watch(kernel, GUEST)
+    kernel.put(f"/proc/{LEADER}/net/dev", links((1100, 11, 5200, 22), (8000, 9, 600, 9)))
+    kernel.process(LEADER, pages=12, io=(10**6, 10**6))  # QEMU's own files are not the guest's
+    values = watch.after(2.0).values
+    assert values["network_rx_bytes_per_s"] == pytest.approx(2500)
+    assert values["network_rx_packets_per_s"] == pytest.approx(10)
+    assert values["network_tx_bytes_per_s"] == pytest.approx(500)
+    assert values["network_tx_packets_per_s"] == pytest.approx(5)
+    assert values["disk_read_bytes_per_s"] == pytest.approx(4000)
+    assert values["disk_write_bytes_per_s"] == pytest.approx(300)
+    kernel.put(f"/proc/{LEADER}/net/dev", "Inter-|\n face |\n")
+    rates = watch.after(1.0)
+    assert rates.values["disk_read_bytes_per_s"] is None
+    assert {"network: its source has gone", "storage: its source has gone"} <= {*rates.events}
+
+
+def test_a_guest_without_a_disk_or_a_tap_says_why_and_reports_no_other_bytes(
+    kernel: Kernel,
+) -> None:
+    kernel.put(f"/proc/{LEADER}/net/dev", links((0, 0, 0, 0), (0, 0, 0, 0)))
+    bare = usage.Outside(tap="sojourn-t")
+    where = usage.places(Tree(kernel.root), LEADER, (1,), bare)
+    assert where.interfaces == ("sojourn-t",)
+    assert "in the guest's memory" in where.missing["disk_write_bytes_per_s"]
+    assert "network_rx_bytes_per_s" not in where.missing
+    assert "llc_bytes" in where.missing
+    watch = Watch(kernel, bare)
+    kernel.process(LEADER, io=(10**6, 10**6))
+    assert watch.after(1.0).values["disk_write_bytes_per_s"] is None
+    gone = usage.places(Tree(kernel.root), LEADER, (1,), usage.Outside(tap="a", storage="b"))
+    assert "its tap a is not there" in gone.missing["network_rx_bytes_per_s"]
+    assert "link b is not there" in gone.missing["disk_read_bytes_per_s"]

@@ -26,6 +26,19 @@ EMULATED = "emulated"  # what a place notes where instructions are translated: t
 ANSWER_S_MAX = 30.0  # of a program that is started on this machine
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestLinks:
+    """Links of this machine that carry all that a guest moves.
+
+    Attributes:
+        tap: of its network card.
+        storage: of the node that serves its disk; "": its files are in its memory.
+    """
+
+    tap: str
+    storage: str = ""
+
+
 class Place(ABC):
     """Where the programs of one life of a service run.
 
@@ -43,6 +56,11 @@ class Place(ABC):
     @property
     def netns(self) -> Path | None:
         """The network namespace that programs are put into; None: the lab's own."""
+        return None
+
+    @property
+    def guest_links(self) -> GuestLinks | None:
+        """The links of its guest, once it is entered; None: what it starts is in no guest."""
         return None
 
     @property
@@ -129,6 +147,11 @@ class Place(ABC):
     def start_notes(self) -> tuple[tuple[str, str], ...]:
         """Facts about the last start, once the program answers."""
         return ()
+
+    @property
+    def start_doubt(self) -> str:
+        """What is wrong with the last start, once the program answers; "": nothing."""
+        return ""
 
     @property
     def fell_back(self) -> str:

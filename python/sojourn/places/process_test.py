@@ -142,6 +142,29 @@ def test_children_with_sessions_of_their_own_are_members_too(
     eventually(lambda: len(proc.session(made.pid)) == 3, "as PostgreSQL's are")
 
 
+def test_what_it_leaves_is_gone_when_it_has_ended_and_no_dead_process(
+    start: Callable[..., Process], tmp_path: Path
+) -> None:
+    """A program that makes a daemon and ends it waits until its number is free."""
+    made = start(
+        """
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            if (pid := os.fork()) == 0:
+                time.sleep(600)
+            print(pid)
+            os._exit(0)
+        os.wait()
+        time.sleep(600)
+        """
+    )
+    (daemon,) = numbers(tmp_path / "log", 1)
+    os.kill(daemon, signal.SIGKILL)
+    eventually(lambda: proc.stat(daemon) is None, "its number is free")
+    assert made.poll() is None
+
+
 def test_stop_asks_first(start: Callable[..., Process], tmp_path: Path) -> None:
     made = start("""
         import signal, sys, time

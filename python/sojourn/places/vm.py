@@ -24,20 +24,21 @@ from typing import Any
 
 from sojourn.errors import HostFault
 from sojourn.install import vm as parts
-from sojourn.places import netns, network, proc, remains
-from sojourn.places.guest import qemu, starting, trial
+from sojourn.places import netns, network, remains
+from sojourn.places.guest import pins, qemu, starting, trial
 from sojourn.places.guest.guest import BOOT_S_MAX, Guest
 from sojourn.places.guest.qemu import Disk
-from sojourn.places.guest.starting import Ask
+from sojourn.places.guest.starting import RESTORED, Ask
 from sojourn.places.guest.trial import Verdict
 from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
-from sojourn.places.pinning import Pinned, Workers, put
-from sojourn.places.place import EMULATED, Place, PlaceKind, PlaceOption
-from sojourn.places.platform import ceph, nbd
+from sojourn.places.pinning import Pinned, Workers
+from sojourn.places.place import EMULATED, GuestLinks, Place, PlaceKind
+from sojourn.places.platform import ceph, libvirt, nbd
 from sojourn.places.platform import storage as storages
 from sojourn.places.platform import switch as switches
+from sojourn.places.platform.libvirt import Libvirt
 from sojourn.places.platform.storage import Storage
 from sojourn.places.platform.switch import Switch
 from sojourn.places.process import Process
@@ -47,7 +48,6 @@ NAME = "vm"
 ENTRY = "vm"  # kind of entry in the book
 PORTS = (20_000, 30_000)  # below those that a kernel gives away by itself
 NEED_BYTES = 256 << 20  # of a service that does not say
-RESTORED = "restored"
 STORES: tuple[type[Storage], ...] = (nbd.Nbd, ceph.Ceph)
 SETTLE_S = 30.0  # for the service, when its guest is up
 
@@ -63,6 +63,7 @@ class Vm(Place):
         self._why_booted = ""
         self._switch: Switch | None = None
         self._storage: Storage | None = None
+        self._libvirt: Libvirt | None = None
         self._host = netns.UNKNOWN
         self._name = self._tap = ""
         self._made: Made | None = None
@@ -77,6 +78,12 @@ class Vm(Place):
         return self._host
 
     @property
+    def guest_links(self) -> GuestLinks | None:
+        """Its tap, and the link of its storage node where it has one."""
+        node = self._storage.link if self._storage is not None else ""
+        return GuestLinks(tap=self._tap, storage=node) if self._tap else None
+
+    @property
     def start_s_max(self) -> float:
         """Longer than elsewhere: a guest boots first."""
         return BOOT_S_MAX + SETTLE_S
@@ -87,6 +94,12 @@ class Vm(Place):
         if RESTORED not in self._options or self._guest is None:
             return ()
         return (("guest", starting.report(self._guest, self._why_booted)),)
+
+    @property
+    def start_doubt(self) -> str:
+        """That a restored guest has another time."""
+        guest = self._guest if RESTORED in self._options else None
+        return starting.clock_doubt(guest) if guest is not None else ""
 
     @property
     def fell_back(self) -> str:
@@ -114,6 +127,9 @@ class Vm(Place):
         try:
             self._made.step(ENTRY, left.facts, partial(folder.mkdir, mode=0o700), left.clear)
             self._link(self._made, book)
+            if libvirt.NAME in self._options:
+                self._libvirt = Libvirt(self._name, folder, book)
+                self._libvirt.enter()
             self._verdict = trial.verdict(kernel, folder / "trial", book)
         except OSError as error:
             self.leave()
@@ -155,12 +171,13 @@ class Vm(Place):
         if self._guest is not None:
             self._guest.stop(term_s=0.0)
             self._guest = None
-        if self._storage is not None:
-            self._storage.leave()
-            self._storage = None
+        for part in (self._libvirt, self._storage):
+            if part is not None:
+                part.leave()
+        self._libvirt = self._storage = None
         if self._made is not None:
             self._made.unmake()
-        self._host = netns.UNKNOWN
+        self._host, self._tap = netns.UNKNOWN, ""
 
     def free_port(self) -> int:
         """Any: no one else is in the guest, which is not there yet."""
@@ -207,6 +224,7 @@ class Vm(Place):
             address=f"{self._host}/{network.PREFIX_BITS}",
             need_bytes=self._need_bytes,
             data=self._disk(launch),
+            by=self._libvirt.start if self._libvirt is not None else None,
         )
         if RESTORED in self._options:
             self._guest, self._why_booted = starting.restored(ask)
@@ -223,28 +241,15 @@ class Vm(Place):
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
         """Each CPU of the guest on one of the server's, and inside each worker on one of those."""
         assert self._guest is not None  # noqa: S101  # it answered
-        tids = qemu.vcpus(proc.tasks(process.pid))
-        pins = put(workers.label, tids, cpus)
-        outside = f"{len(pins)} CPUs of the guest, one to a CPU, read back"
-        tasks = self._guest.tasks()
-        listed, crew = workers.choose(tasks), workers.crew(tasks)
-        if len(listed) < workers.count or not tids:
-            report = f"{len(listed)} of {workers.count} workers can be recognised by name"
-            return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {report}")
-        where = [(tid, n % len(tids)) for n, tid in enumerate(listed)]
-        done = sum(
-            all(self._guest.pin(each, vcpu) for each in (tid, *crew.get(tid, ())))
-            for tid, vcpu in where
-        )
-        inside = f"inside {done} of {len(listed)} workers, one to a CPU of the guest in turn"
-        return Pinned(pins=pins, text=f"{outside}; {inside}, read back (L23)")
+        return pins.pin(self._guest, process.pid, workers, cpus)
 
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
         """What runs the guest, how it is reached, and what that does to its times."""
         if self._verdict is None:
             return ()
-        by = f"virtual machine by {qemu.version()}, Linux {parts.VERSION}"
+        under = f" under {self._libvirt.note}" if self._libvirt is not None else ""
+        by = f"virtual machine by {qemu.version()}{under}, Linux {parts.VERSION}"
         how = "on KVM" if not self._verdict.is_emulated else f"{EMULATED} (TCG)"
         switch = self._switch.note if self._switch else "a bridge"
         results = [("place", f"{by}, {how}; reached over a tap and {switch}")]
@@ -280,16 +285,7 @@ KIND = PlaceKind(
         "rps": "its queues are the guest's",
         "napi": "its network card is the guest's",
     },
-    options=(
-        PlaceOption(
-            name=RESTORED,
-            part="start",
-            about="restored from its state after boot, which its first start saves (P2)",
-        ),
-        nbd.OPTION,
-        ceph.OPTION,
-        *switches.OPTIONS,
-    ),
+    options=(starting.OPTION, libvirt.OPTION, nbd.OPTION, ceph.OPTION, *switches.OPTIONS),
     undo={
         ENTRY: undo,
         storages.ENTRY: storages.undo,

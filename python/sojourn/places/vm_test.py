@@ -18,6 +18,7 @@ from sojourn.places.guest.qemu import KVM, TCG
 from sojourn.places.guest.trial import Verdict
 from sojourn.places.network_test import Book
 from sojourn.places.pinning import Workers
+from sojourn.places.place import GuestLinks
 from sojourn.places.task import Task
 from sojourn.places.vm import Vm
 
@@ -58,6 +59,21 @@ def test_every_step_is_noted_before_it_is_done_and_crossed_out_after_it_is_undon
     assert not book.open
     assert not list(tmp_path.glob("sojourn-*"))
     place.leave()  # again, nothing is left
+
+
+def test_its_links_are_those_that_were_made_and_none_when_it_was_left(
+    done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Vm()
+    assert place.guest_links is None
+    names: list[str] = []
+    monkeypatch.setattr(network, "add_tap", lambda link: names.append(link.name))
+    place.enter(Book(done))
+    assert place.guest_links == GuestLinks(tap=names[0])
+    place._storage = storage = SimpleNamespace(link="sojourn-s", leave=lambda: None)  # type: ignore[assignment]
+    assert place.guest_links == GuestLinks(tap=names[0], storage=storage.link)
+    place.leave()
+    assert place.guest_links is None
 
 
 def test_what_is_refused_on_the_way_unmakes_what_was_made(

@@ -238,6 +238,8 @@ def watch(lab: socket.socket, wake_r: int, pid: int) -> None:
         ready, _, _ = select.select(sources, [], [])
         if wake_r in ready:
             numbers = os.read(wake_r, 512)
+            with contextlib.suppress(ChildProcessError):  # somebody may wait for what it left
+                _ = [os.waitpid(one, os.WNOHANG) for one in children() if one != pid]
             if set(numbers) - {signal.SIGCHLD}:  # somebody wants the warden to go
                 os.kill(pid, signal.SIGKILL)
         if lab.fileno() in ready:

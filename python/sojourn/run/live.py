@@ -14,6 +14,7 @@ from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places import Address, Place, proc, process_end, server_files
 from sojourn.places.foreign import Foreign
 from sojourn.places.local import Local
+from sojourn.places.place import GuestLinks
 from sojourn.places.proc import Stat
 from sojourn.places.process import Process
 from sojourn.places.task import Task
@@ -94,6 +95,11 @@ class RunningService:
     def log(self) -> Path:
         """Path of what the server writes to stdout and stderr."""
         return self.work / LOG
+
+    @property
+    def guest_links(self) -> GuestLinks | None:
+        """Links of this machine that carry what it moves; None: it is in no guest."""
+        return self.place.guest_links
 
     @property
     def is_shielded(self) -> bool:

@@ -18,6 +18,8 @@ from sojourn.samples.contract import Table, table_of
 
 _NAME, _, _MAJOR = FORM.partition("/")
 MAJOR = int(_MAJOR)
+CPU = "service_cpu_share"
+TREND_MIN = 5  # samples, below which a slope is chance
 SLACK = 0.1  # of a sample's length, by which it may reach beyond the measured part
 
 
@@ -46,7 +48,8 @@ class ResourceFile(Table):
     Attributes:
         period_s: between two samples, as it was meant.
         server_cpus: of the service; cpus: how many the machine has.
-        interfaces: whose bytes are counted.
+        interfaces: whose bytes are counted; of a guest, its tap.
+        storage_link: where the bytes of a guest's disk are counted; "": it has none.
         end_unix_ns, length_s: of each sample's time, ns since 1970 and s.
         is_late: the sample came late: its time is longer, its rates are over all of that.
         columns: by name of the resource; null: not told for that sample.
@@ -63,6 +66,7 @@ class ResourceFile(Table):
     server_cpus: tuple[int, ...] = ()
     cpus: int
     interfaces: tuple[str, ...] = ()
+    storage_link: str = ""
     probe: Probe
     end_unix_ns: tuple[int, ...]
     length_s: tuple[float, ...]
@@ -97,6 +101,8 @@ class Resources:
         events: what made values NaN or coarser → how often, in all of the run.
         probe_share: CPU time of the probe, of one CPU; nan: not known.
         is_apart: the probe ran on CPUs that are not a service's.
+        cpu_trend_per_s: by how much its share of its CPUs grows each second, by least squares;
+            None: not told.
     """
 
     names: tuple[str, ...]
@@ -107,6 +113,7 @@ class Resources:
     events: Mapping[str, int] = field(default_factory=dict)
     probe_share: float = float("nan")
     is_apart: bool = True
+    cpu_trend_per_s: float | None = None
 
     @property
     def samples(self) -> int:
@@ -148,7 +155,24 @@ def measured(table: ResourceFile) -> Resources:
         events=table.events,
         probe_share=table.probe.cpu_s / wall_s if wall_s > 0 else float("nan"),
         is_apart=table.probe.is_apart,
+        cpu_trend_per_s=_trend(table, selected),
     )
+
+
+def _trend(table: ResourceFile, selected: Sequence[int]) -> float | None:
+    """The slope of CPU time over the middles of the samples' times."""
+    shares = table.columns.get(CPU, ())
+    known = [
+        (table.end_unix_ns[nth] / 1e9 - table.length_s[nth] / 2, share)
+        for nth in selected
+        if shares and (share := shares[nth]) is not None
+    ]
+    if len(known) < TREND_MIN:
+        return None
+    at_s, values = (np.array(column) for column in zip(*known, strict=True))
+    off_s = at_s - at_s.mean()
+    spread = float(off_s @ off_s)
+    return float(off_s @ values) / spread if spread > 0 else None
 
 
 def packed(own: Resources) -> dict[str, Any]:
@@ -162,6 +186,7 @@ def packed(own: Resources) -> dict[str, Any]:
         "events": dict(own.events),
         "probe_share": own.probe_share,
         "is_apart": own.is_apart,
+        "cpu_trend_per_s": own.cpu_trend_per_s,
     }
 
 
@@ -183,6 +208,7 @@ def unpacked(table: Mapping[str, Any]) -> Resources:
         events=_shared(tuple(table["events"].items())),
         probe_share=table["probe_share"],
         is_apart=table["is_apart"],
+        cpu_trend_per_s=table["cpu_trend_per_s"],
     )
 
 

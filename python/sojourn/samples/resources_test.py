@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sojourn.samples import resources
-from sojourn.samples.resources import Resources
+from sojourn.samples.resources import ResourceFile, Resources
 
 OWN = Resources(
     names=("service_cpu_share", "disk_read_bytes_per_s"),
@@ -20,6 +20,7 @@ OWN = Resources(
     events={"process_ended": 1},
     probe_share=0.125,
     is_apart=True,
+    cpu_trend_per_s=0.01,
 )
 
 
@@ -40,3 +41,34 @@ def test_what_is_damaged_is_refused() -> None:
     table = {**resources.packed(OWN), "values": "AAAA"}
     with pytest.raises((KeyError, TypeError, ValueError)):
         resources.unpacked(table)
+
+
+def table_of(shares: list[float | None], length_s: float = 1.0) -> ResourceFile:
+    """A file with a sample each second, all of them measured."""
+    count, second = len(shares), 1_000_000_000
+    return ResourceFile.model_validate(
+        {
+            "schema": "sojourn.resources/1",
+            "period_s": 1.0,
+            "cpus": 2,
+            "probe": {"cpu_s": 0.0, "wall_s": 1.0, "is_apart": True},
+            "end_unix_ns": [(nth + 1) * second for nth in range(count)],
+            "length_s": [length_s] * count,
+            "is_late": [False] * count,
+            "columns": {"service_cpu_share": shares},
+            "measured_unix_ns": [0, count * second],
+        }
+    )
+
+
+@pytest.mark.parametrize("slope", [0.02, -0.03, 0.0])
+def test_the_trend_of_cpu_time_is_the_slope_of_its_samples(slope: float) -> None:
+    shares: list[float | None] = [0.5 + slope * nth for nth in range(8)]
+    shares[3] = None
+    trend = resources.measured(table_of(shares)).cpu_trend_per_s
+    assert trend == pytest.approx(slope, abs=1e-12)
+
+
+def test_of_few_samples_no_trend_is_reported() -> None:
+    assert resources.measured(table_of([0.1, 0.2, 0.3, 0.4])).cpu_trend_per_s is None
+    assert resources.measured(table_of([])).cpu_trend_per_s is None

@@ -1,17 +1,22 @@
 """Clients: how the load of a point is parted among generator processes.
 
 A study says how many: `clients = 4` in a service's table. 1 is `one`, more are `many`, 0 is `null`.
+
+`merged` is loaded when it is asked for, because histograms are numpy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from sojourn import kinds
+from sojourn import kinds, late
 from sojourn.actors.clients import many, null, one
 from sojourn.actors.clients.client import ClientKind, Job
 from sojourn.actors.clients.many import numbered
-from sojourn.actors.clients.merge import merged
+
+if TYPE_CHECKING:
+    from sojourn.actors.clients.merge import merged
 
 #: Every kind of client, in reading order.
 KINDS = kinds.table(
@@ -21,6 +26,8 @@ KINDS = kinds.table(
 )
 
 __all__ = ["KINDS", "ClientKind", "Job", "chosen", "facts", "merged", "numbered"]
+
+__getattr__ = late.names(__name__, {"merge": ["merged"]})
 
 
 def facts(n: int, cpus: Collection[int]) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,7 @@ from sojourn import disk, programs
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes.use import Use, period_s
-from sojourn.host import Facts
+from sojourn.host import Facts, usage
 from sojourn.host.tree import Tree
 from sojourn.host.usage.limits import LOOPBACK
 from sojourn.host.usage.resource import NAME
@@ -54,6 +54,7 @@ class Resources(Actor):
             return
         served = {cpu for other in stage.services.values() for cpu in other.placement.server}
         self._stage = stage
+        links = live.guest_links
         self._use = Use(
             self._tree,
             live.process.pid,
@@ -61,6 +62,7 @@ class Resources(Actor):
             apart=_apart(stage, served),
             period_s=period_s(stage.point),
             all_cpus=len(stage.facts.topology.cpus),
+            outside=usage.Outside(tap=links.tap, storage=links.storage) if links else None,
         )
         words = [*self._use.words, "--json", str(stage.folder / RECORD)]
         self._task = stage.start(

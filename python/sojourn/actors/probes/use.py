@@ -36,6 +36,7 @@ class Use:
         apart: Sequence[int],
         period_s: float,
         all_cpus: int,
+        outside: usage.Outside | None = None,
     ) -> None:
         """No sample is read yet; it is found where they are.
 
@@ -46,11 +47,12 @@ class Use:
             apart: where samples are taken; () where there is no CPU but the service's.
             period_s: between two samples.
             all_cpus: how many the machine has.
+            outside: links of the guest that the service is in; None: it is in none.
         """
         self._tree, self._leader = tree, leader
         self._cpus, self.apart, self._all_cpus = tuple(cpus), tuple(apart), all_cpus
         self._period_s = period_s
-        self._places = usage.places(tree, leader, cpus)
+        self._places = usage.places(tree, leader, cpus, outside)
         self._rates: list[usage.Rates] = []
         self._ends_ns: list[int] = []
         self._late: list[bool] = []
@@ -114,6 +116,7 @@ class Use:
             "server_cpus": list(self._cpus),
             "cpus": self._all_cpus,
             "interfaces": list(self._places.interfaces),
+            "storage_link": outside.storage if (outside := self._places.outside) else "",
             "probe": {
                 "cpu_s": round(self._cpu_s, 6),
                 "wall_s": round(self._wall_s, 3),

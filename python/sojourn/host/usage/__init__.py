@@ -4,6 +4,7 @@ members: which processes are the service
 moment:  every counter at one moment
 rates:   two moments → what was used in between, or why that cannot be known
 recorded: files of /proc as `sojourn-counters` copied them while load ran
+outside: where a guest's bytes are counted
 limits:  how much of a resource the service can take here
 """
 
@@ -12,6 +13,7 @@ from sojourn.host.usage.limits import read as limits
 from sojourn.host.usage.members import Members
 from sojourn.host.usage.moment import Moment, Places, resctrl_files
 from sojourn.host.usage.moment import read as moment
+from sojourn.host.usage.outside import Outside
 from sojourn.host.usage.rates import Rates, between
 from sojourn.host.usage.recorded import Recorded
 from sojourn.host.usage.recorded import lines as recorded
@@ -22,6 +24,7 @@ __all__ = [
     "RESOURCES",
     "Members",
     "Moment",
+    "Outside",
     "Places",
     "Rates",
     "Recorded",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sojourn.host import cgroups
 from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage.moment import THREADS_MAX, Places, interfaces
+from sojourn.host.usage.outside import Outside
 
 RESCTRL = "/sys/fs/resctrl"
 LOOPBACK = "lo"
@@ -16,6 +17,7 @@ NETWORK = (
     "network_rx_packets_per_s",
     "network_tx_packets_per_s",
 )
+DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
 THREADS = (
     "thread_cpu_share_max",
     "runq_delay_share",
@@ -24,13 +26,14 @@ THREADS = (
 )
 
 
-def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:
+def places(tree: Tree, leader: int, cpus: Sequence[int], outside: Outside | None = None) -> Places:
     """Where the counters of a running service are, and why some are not there.
 
     Args:
         tree: of the machine.
         leader: its first process.
         cpus: of the service.
+        outside: links of a guest, where the first process is its QEMU; None: it is no guest.
     """
     missing: dict[str, str] = {}
     every = tuple(interfaces(tree, leader))
@@ -44,9 +47,11 @@ def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:
         missing["llc_bytes"] = "this CPU does not count it"
     if group and not _counts(tree, group, "mbm_total_bytes"):
         missing["memory_bytes_per_s"] = "this CPU does not count it"
-    if "read_bytes" not in tree.table(f"/proc/{leader}/io"):
+    if outside is not None:
+        missing |= _missing_outside(outside, every)
+    elif "read_bytes" not in tree.table(f"/proc/{leader}/io"):
         why = "its /proc/PID/io cannot be read: run as root"
-        missing |= dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), why)
+        missing |= dict.fromkeys(DISK, why)
     tids = tree.names(f"/proc/{leader}/task")
     if len(tids) > THREADS_MAX:
         missing |= dict.fromkeys(THREADS, f"it has {len(tids)} threads, {THREADS_MAX} are read")
@@ -55,8 +60,9 @@ def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:
     return Places(
         leader=leader,
         cpus=tuple(cpus),
-        interfaces=_own(tree, leader, every),
+        interfaces=(outside.tap,) if outside else _own(tree, leader, every),
         resctrl=group,
+        outside=outside,
         missing=missing,
     )
 
@@ -64,6 +70,19 @@ def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:
 _NO_GROUP = (
     "it has no resctrl group of its own; a level of llc_ways or memory_bandwidth gives it one"
 )
+
+
+def _missing_outside(outside: Outside, links: Sequence[str]) -> dict[str, str]:
+    """Why network or disk of a guest is not counted."""
+    results: dict[str, str] = {}
+    if outside.tap not in links:
+        results |= dict.fromkeys(NETWORK, f"its tap {outside.tap} is not there")
+    if not outside.storage:
+        why = "its files are in the guest's memory: a place with nbd or ceph has a disk"
+        results |= dict.fromkeys(DISK, why)
+    elif outside.storage not in links:
+        results |= dict.fromkeys(DISK, f"its storage node's link {outside.storage} is not there")
+    return results
 
 
 def has_own_network(tree: Tree, pid: int) -> bool:

@@ -17,6 +17,7 @@ from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage import files
 from sojourn.host.usage.files import Source
 from sojourn.host.usage.members import PARENT, START, Member, Members
+from sojourn.host.usage.outside import Outside, as_disk, as_guest
 from sojourn.host.usage.recorded import Recorded
 from sojourn.text import schedstat
 
@@ -85,6 +86,7 @@ class Places:
     Attributes:
         cpus: of the service.
         interfaces: whose bytes are its own, in the namespace of `leader`.
+        outside: links of a guest, where `leader` is its QEMU; None: it is no guest.
         resctrl: folder of its resource group; "" if it has none of its own.
         missing: name of a resource → why it is not counted here.
     """
@@ -93,6 +95,7 @@ class Places:
     cpus: tuple[int, ...]
     interfaces: tuple[str, ...]
     resctrl: str
+    outside: Outside | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -106,6 +109,7 @@ class Moment:
         processes: by number.
         threads: by (process, thread); None: too many to be read, or not told.
         network: (bytes received, packets received, bytes sent, packets sent) by interface.
+        storage: (bytes read, bytes written) of a guest's disk by link; None: it is no guest.
         resctrl: (bytes in the cache, bytes moved); None: not counted.
     """
 
@@ -115,6 +119,7 @@ class Moment:
     processes: At[Mapping[int, Process]]
     threads: At[Mapping[tuple[int, int], Thread] | None]
     network: At[Mapping[str, tuple[int, int, int, int]]]
+    storage: At[Mapping[str, tuple[int, int]] | None]
     resctrl: At[tuple[int | None, int | None]]
 
 
@@ -150,6 +155,7 @@ def read(
         processes=At(result.at_s, result.took_s, dict(_processes(read, alive))),
         threads=_timed(clock, lambda: _threads(read, alive, known)),
         network=_timed(clock, lambda: dict(_network(tree, places))),
+        storage=_timed(clock, lambda: _storage(tree, places)),
         resctrl=_timed(clock, lambda: _resctrl(tree, places.resctrl)),
     )
 
@@ -230,7 +236,14 @@ def _network(
 ) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     for name, numbers in interfaces(tree, places.leader).items():
         if name in places.interfaces:
-            yield name, numbers
+            yield name, as_guest(numbers) if places.outside else numbers
+
+
+def _storage(tree: Tree | Recorded, places: Places) -> Mapping[str, tuple[int, int]] | None:
+    if places.outside is None:
+        return None
+    every = interfaces(tree, places.leader) if places.outside.storage else {}
+    return {name: as_disk(every[name]) for name in every if name == places.outside.storage}
 
 
 def interfaces(tree: Tree | Recorded, pid: int) -> dict[str, tuple[int, int, int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sojourn.host.usage.moment import TICK_S, At, Moment, Process, Thread
 
@@ -18,6 +19,16 @@ BUSY = (0, 1, 2, IRQ, SOFTIRQ)  # user, nice, system, and interrupts
 TORN_MAX = 0.05  # of the time in between, that reading one group of counters may take
 SLACK = 1.05  # a share of CPU time may be above what there is by as much, and by some ticks
 FINER, TICKS = 1.05, 4  # ticks above the scheduler's ns by more: somebody was missed
+NETWORK = (
+    "network_rx_bytes_per_s",
+    "network_rx_packets_per_s",
+    "network_tx_bytes_per_s",
+    "network_tx_packets_per_s",
+)
+DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
+Links: TypeAlias = At[Mapping[str, tuple[int, ...]]] | At[Mapping[str, tuple[int, ...]] | None]
+Names: TypeAlias = Sequence[str]
+Values: TypeAlias = dict[str, float | None]
 WENT_BACK = "a counter went back"
 GONE = "its source has gone"
 
@@ -54,7 +65,9 @@ def between(before: Moment, after: Moment, cpus: Sequence[int], *, all_cpus: int
     values |= work.service(max(1, len(cpus)))
     threads = work.threads()
     values |= work.of_threads(threads, max(1, len(cpus)), _sum(values))
-    values |= work.network()
+    values |= work.moved("network", before.network, after.network, NETWORK)
+    if (disk := after.storage).of is not None:  # a guest's is not its QEMU's to read and write
+        values |= work.moved("storage", before.storage, disk, DISK)
     values |= work.resctrl()
     return Rates(
         length_s=after.at_s - before.at_s,
@@ -115,14 +128,12 @@ class _Work:
             "service_user_share",
             "service_system_share",
             "major_faults_per_s",
-            "disk_read_bytes_per_s",
-            "disk_write_bytes_per_s",
+            *DISK,
         )
         values: dict[str, float | None] = dict.fromkeys(names)
         new = self.after.processes.of
-        values["resident_bytes"] = (
-            float(sum(p.resident_bytes for p in new.values())) if new else None
-        )
+        resident = sum(p.resident_bytes for p in new.values())
+        values["resident_bytes"] = float(resident) if new else None
         if not passed_s or not new or not self.before.processes.of:
             return values
         user = self._whole("CPU time", lambda p: p.user_s, lambda p: p.reaped[0])
@@ -134,13 +145,7 @@ class _Work:
         faults = self._whole("faults", lambda p: p.faults, lambda p: p.reaped[2])
         read = self._bytes("bytes read", lambda p: p.read_bytes)
         written = self._bytes("bytes written", lambda p: p.write_bytes)
-        each = (
-            user and user / cpus,
-            system and system / cpus,
-            faults,
-            read,
-            written,
-        )
+        each = (user and user / cpus, system and system / cpus, faults, read, written)
         return values | {
             name: None if value is None else value / passed_s
             for name, value in zip(names, each, strict=True)
@@ -267,25 +272,19 @@ class _Work:
             "service_cpu_share": ran if is_finer else by_ticks,
         }
 
-    def network(self) -> dict[str, float | None]:
-        """Bytes and packets of the interfaces that are the service's."""
-        names = (
-            "network_rx_bytes_per_s",
-            "network_rx_packets_per_s",
-            "network_tx_bytes_per_s",
-            "network_tx_packets_per_s",
-        )
-        none: dict[str, float | None] = dict.fromkeys(names)
-        old, new = self.before.network.of, self.after.network.of
+    def moved(self, what: str, before: Links, after: Links, names: Names) -> Values:
+        """Bytes and packets of the links that are the service's, all together, by `names`."""
+        none: Values = dict.fromkeys(names)
+        old, new = before.of or {}, after.of or {}
         if not old and not new:
             return none
         if old.keys() != new.keys():
-            self.events.append(f"network: {GONE}")
+            self.events.append(f"{what}: {GONE}")
             return none
-        passed_s = self._seconds("network", self.before.network, self.after.network)
+        passed_s = self._seconds(what, before, after)
         grown = [[b - a for a, b in zip(old[name], new[name], strict=True)] for name in old]
         if any(number < 0 for numbers in grown for number in numbers):
-            self._back("network")  # reset, or a driver's counter of 32 bits
+            self._back(what)  # reset, or a driver's counter of 32 bits
             return none
         if not passed_s:
             return none

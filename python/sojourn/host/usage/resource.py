@@ -116,7 +116,8 @@ RESOURCES = (
         name="network_rx_bytes_per_s",
         title="network, received",
         unit=BYTES_PER_S,
-        about="bytes that arrived in its network namespace, or on loopback where it has none",
+        about="bytes that arrived in its network namespace, or on loopback where it has none; of a "
+        "guest, on its tap",
     ),
     Resource(
         name="network_tx_bytes_per_s",
@@ -140,13 +141,14 @@ RESOURCES = (
         name="disk_read_bytes_per_s",
         title="disk, read",
         unit=BYTES_PER_S,
-        about="bytes that it had fetched from storage",
+        about="bytes that it had fetched from storage; of a guest, from its storage node, with the "
+        "protocol's headers",
     ),
     Resource(
         name="disk_write_bytes_per_s",
         title="disk, written",
         unit=BYTES_PER_S,
-        about="bytes that it had sent to storage",
+        about="bytes that it had sent to storage; of a guest, counted likewise",
     ),
     Resource(
         name="resident_bytes",

@@ -4,8 +4,8 @@
 # Line by line over the port "agent"; the service's own words go to the port "log".
 #   to the lab:    up | started PID | exited STATUS | file BYTES NAME | end | pong | owner PID
 #                  task PID TID NAME<tab>COMMAND | tasks | pinned TID MASK | lacks WHAT
-#                  ready | clock SECONDS
-#   from the lab:  signal NUMBER | ping | port NUMBER | tasks | pin TID CPU | job SECONDS
+#                  ready | clock SECONDS | worked
+#   from the lab:  signal NUMBER | ping | port NUMBER | tasks | pin TID CPU | job SECONDS | work ROUNDS
 # A guest without a service is ready: its state can be saved, and it waits for the job and the time.
 # It sleeps in `read` while load runs.
 
@@ -117,6 +117,7 @@ while IFS=' ' read -r verb first second <&3; do
     case $verb in
         signal) kill "-$first" "$(cat /sojourn/pid)" ;;
         ping) say pong ;;
+        work) while [ "$first" -gt 0 ]; do first=$((first - 1)); done; say worked ;;
         port) say "owner $(owner "$first")" ;;
         tasks) tasks ;;
         pin) say "pinned $first $(taskset -p "$(printf '%x' $((1 << second)))" "$first" 2>&1 | tail -n 1 | sed 's/.*: //')" ;;

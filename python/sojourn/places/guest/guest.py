@@ -144,6 +144,12 @@ class Guest(Process):
             return int(answer.split(" ")[-1], 16) == 1 << vcpu
         return False
 
+    def work(self, rounds: int) -> int | None:
+        """Time that its agent takes for a loop of so many rounds, ns; None: it did not answer."""
+        began_ns = time.monotonic_ns()
+        answer = next(self._ask(f"work {rounds}", "worked"), None)
+        return None if answer is None else time.monotonic_ns() - began_ns
+
     def _ask(self, question: str, verb: str, *, until: str = "") -> Iterator[str]:
         """The rest of each line of the answer that begins with `verb`; the last, or all `until`."""
         if not self.channel.say(question):

@@ -13,6 +13,7 @@ import pytest
 
 from sojourn.places.guest import guest as guests
 from sojourn.places.guest import qemu as qemu_words
+from sojourn.places.guest import starting
 from sojourn.places.guest.channel import DATA_BYTES_MAX, LINE_BYTES_MAX, Channel
 from sojourn.places.guest.guest import LACKS_MAX, Guest
 from sojourn.places.guest.qemu import CONSOLE
@@ -180,6 +181,30 @@ def test_threads_owner_and_pins_are_asked_of_the_agent(guest: Guest, agent: Agen
         asked = agent.answer(text)
         assert guest.pin(9, 1) is is_there
         asked.join()
+
+
+def test_a_piece_of_work_is_timed_and_none_of_an_agent_that_is_gone(
+    guest: Guest, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.say("up")
+    asked = agent.answer("worked")
+    taken_ns = guest.work(100)
+    asked.join()
+    assert taken_ns is not None
+    assert taken_ns > 0
+    monkeypatch.setattr(guests, "ANSWER_S_MAX", 0.05)
+    assert guest.work(100) is None
+    assert agent.heard() == ["work 100"]
+
+
+def test_a_restored_guest_with_another_time_is_doubted(guest: Guest) -> None:
+    for off_s, doubt in (
+        (None, "its clock was not set"),
+        (-30.0, "its clock is off by -30 s"),
+        (0.4, ""),
+    ):
+        guest.clock_off_s = off_s
+        assert starting.clock_doubt(guest) == doubt
 
 
 def test_an_agent_that_is_gone_answers_nothing(

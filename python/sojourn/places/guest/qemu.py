@@ -80,6 +80,13 @@ def command(machine: Machine) -> Sequence[str | Path]:
         *("-smp", str(machine.cpus), "-m", str(machine.memory_mb)),
         *("-kernel", machine.kernel, "-initrd", machine.initrd),
         *("-append", kernel_words(machine.accelerator)),
+        *devices(machine),
+    )
+
+
+def devices(machine: Machine) -> Sequence[str | Path]:
+    """The part of them for its console, ports, link and disks, and whom QEMU becomes."""
+    return (
         *("-serial", f"file:{machine.at / CONSOLE}"),
         *(_ports(machine.channel) if machine.channel else ()),
         *(_link(machine) if machine.tap else ()),

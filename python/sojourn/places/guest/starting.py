@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,13 @@ from sojourn.places.guest.qemu import Disk, Machine
 from sojourn.places.guest.qmp import Monitor, MonitorError
 from sojourn.places.guest.saved import Saved
 from sojourn.places.launch import Launch
+from sojourn.places.place import PlaceOption
+from sojourn.places.process import Process
 
 BASE_MB = 192  # a kernel, a shell, sockets
 SETTINGS = ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog")  # as on this machine
 JOB = "job"
+RESTORED = "restored"
 CLOCK_S = 2  # to which a guest's clock is set
 
 
@@ -44,6 +47,7 @@ class Ask:
         address: of the guest, with the length of the prefix.
         need_bytes: memory that its service may take.
         data: the disk with the working folder; None: that is in memory.
+        by: what starts QEMU for a guest; None: the lab does.
     """
 
     launch: Launch
@@ -54,6 +58,7 @@ class Ask:
     address: str
     need_bytes: int
     data: Disk | None = None
+    by: Callable[[Machine, Launch], Process] | None = None
 
     @property
     def job(self) -> Job:
@@ -180,18 +185,22 @@ def _check_clock(guest: Guest, seconds: str) -> None:
 def _started(ask: Ask, machine: Machine) -> Guest:
     launch, channel = ask.launch, Channel(ask.at)
     try:
-        outer = process.start(
-            launch.what,
-            [programs.find(parts.QEMU), *qemu.command(machine)],
-            cwd=ask.at,
-            ledger=launch.ledger,
-            log=launch.log,
-            cpus=launch.cpus,
-        )
+        outer = (ask.by or _by_lab)(machine, launch)
     except BaseException:
         channel.close()
         raise
     return Guest(outer, channel, at=ask.at, work=launch.cwd, log=launch.log)
+
+
+def _by_lab(machine: Machine, launch: Launch) -> Process:
+    return process.start(
+        launch.what,
+        [programs.find(parts.QEMU), *qemu.command(machine)],
+        cwd=machine.at,
+        ledger=launch.ledger,
+        log=launch.log,
+        cpus=launch.cpus,
+    )
 
 
 def _unwritten(error: OSError, ask: Ask) -> HostFault:
@@ -224,10 +233,22 @@ def settings() -> Mapping[str, str]:
 
 def report(guest: Guest, why: str) -> str:
     """How a guest was started that was to be restored, and how its clock is."""
-    clock = guest.clock_off_s
-    time = "its clock was not set" if clock is None else f"its clock was set, within {CLOCK_S} s"
-    if clock is not None and abs(clock) > CLOCK_S:
-        time = f"its clock is off by {clock:+.0f} s"
+    time = clock_doubt(guest) or f"its clock was set, within {CLOCK_S} s"
     if not why:
         return f"restored from its state after boot; {time}"
     return f"booted, because {why}; {guest.unsaved or 'its state was saved'}; {time}"
+
+
+def clock_doubt(guest: Guest) -> str:
+    """What is wrong with the clock of a guest that was told the time; "" if nothing is."""
+    off_s = guest.clock_off_s
+    if off_s is None:
+        return "its clock was not set"
+    return f"its clock is off by {off_s:+.0f} s" if abs(off_s) > CLOCK_S else ""
+
+
+OPTION = PlaceOption(
+    name=RESTORED,
+    part="start",
+    about="restored from its state after boot, which its first start saves (P2)",
+)

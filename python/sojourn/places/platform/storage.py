@@ -49,6 +49,11 @@ class Storage(ABC):
         self._daemons = Daemons(f"storage node ({self.name})", self._folder, book, self._netns)
         self._count = 0
 
+    @property
+    def link(self) -> str:
+        """Its link's end at the switch, over which all goes that is read or written."""
+        return self._node.name
+
     def enter(self, switch: Switch, inner: Link) -> None:
         """Make folder and namespace, and start the server.
 

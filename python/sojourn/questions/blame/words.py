@@ -70,8 +70,8 @@ def limit(contrast: Contrast) -> str:
         return ""
     lo, hi = contrast.interval.lo, contrast.interval.hi
     if contrast.ratio > 0:
-        return f"at least {_digits(lo)}" if lo > 0 else "unknown, lost requests decide it"
-    return f"at most {_digits(hi)}" if hi < math.inf else "unknown, lost requests decide it"
+        return f"at least {_digits(lo, -1)}" if lo > 0 else "unknown, lost requests decide it"
+    return f"at most {_digits(hi, 1)}" if hi < math.inf else "unknown, lost requests decide it"
 
 
 def _ratio(contrast: Contrast) -> str:
@@ -83,12 +83,17 @@ def _ratio(contrast: Contrast) -> str:
     return f"{_digits(contrast.ratio)}, {_digits(lo)} to {_digits(hi)}"
 
 
-def _digits(value: float) -> str:
-    """Three digits around one, two elsewhere.
+def _digits(value: float, way: int = 0) -> str:
+    """Three digits around one, two elsewhere; `way` as in `units`.
 
-    >>> _digits(1.024), _digits(23.4), _digits(0.934)
-    ('1.02', '23', '0.93')
+    >>> _digits(1.024), _digits(23.4), _digits(0.934), _digits(1.024, 1), _digits(23.9, -1)
+    ('1.02', '23', '0.93', '1.03', '23')
+    >>> _digits(9.96), _digits(9.96, -1)
+    ('10', '9.96')
     """
+    if way:
+        digits = 2 if value < 10 else 0
+        return f"{units.outward(value, digits, way):.{digits}f}"
     return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
 
 
@@ -102,5 +107,5 @@ def _span(interval: Interval | None) -> str:
     if interval is None or math.isinf(interval.lo):
         return ""
     if math.isinf(interval.hi):
-        return f" ({units.show_ns(interval.lo)} or more)"
+        return f" ({units.show_ns(interval.lo, -1)} or more)"
     return f" ({units.show_ns(interval.lo)} to {units.show_ns(interval.hi)})"

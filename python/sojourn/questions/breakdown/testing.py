@@ -55,7 +55,7 @@ def blamed(about: str = XZ, answer: str = SENTENCE) -> TraceResult:
         "tail_mean_ns": 71e3,
         "body_mean_ns": 0.0,
         "share": 0.71,
-        "share_low": 0.6,
+        "share_low": 0.609,
         "is_named": True,
     }
     blame = Blame.model_validate(

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn import units
 from sojourn.half_width import COVERAGE, student
 from sojourn.questions.isolation_cost.files import Change
 from sojourn.samples import dependence
@@ -223,7 +224,7 @@ def ratio_words(effect: Felt) -> str:
     if effect.ratio is None or effect.interval is None:
         return ""
     if math.isinf(effect.ratio):
-        return f"at least {effect.interval.lo:.2f}"
+        return f"at least {units.outward(effect.interval.lo, 2, -1):.2f}"
     return f"{effect.ratio:.2f} ({ends_words(effect.interval)})"
 
 

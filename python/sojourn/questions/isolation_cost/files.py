@@ -45,6 +45,7 @@ class CostTable(Table):
     lab_ns: list[int]
     amiss: list[str]
     checks: int
+    probed: list[list[int]] = Field(default_factory=list)
 
 
 class CostFile(Table):

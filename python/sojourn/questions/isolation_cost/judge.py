@@ -16,7 +16,7 @@ from sojourn.findings.section import Section
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.questions.isolation_cost import costs, files
+from sojourn.questions.isolation_cost import costs, files, restored
 from sojourn.questions.isolation_cost.costs import Cost, Felt
 from sojourn.questions.isolation_cost.files import Costs, CostTable
 from sojourn.questions.isolation_cost.plan import BUSY, HOSTS, IDLE, LOADED, NAME, share_of
@@ -39,6 +39,7 @@ class Row:
         doubts: why its numbers are not believed; () if they are.
         costs: by host condition, of `HOSTS`.
         felt: what one change does to p99 of the service under load.
+        work_ns: median times of a fixed piece of work on the idle host, one a block.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Row:
     doubts: tuple[str, ...]
     costs: Mapping[str, Cost]
     felt: Felt | None
+    work_ns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,9 @@ class IsolationCostAnswer(Answer):
         idle = [p.file.others_share for p in points if p.file.host == IDLE]
         known = [share for share in idle if share is not None]
         section = IsolationCosts(
-            rows=rows, share=share_of(data.study), others_share=max(known, default=None)
+            rows=restored.judged(rows),
+            share=share_of(data.study),
+            others_share=max(known, default=None),
         )
         left_out = _left_out([o for point, o in each if point.file.host == LOADED])
         return _with_answer(section, progress, left_out, is_alone=set(spec.measure) == {NAME})
@@ -154,6 +158,7 @@ def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row
         felt=costs.tail_effect(changes, mechanisms=judged, seed=seed)
         if any(table.changes for table in tables)
         else None,
+        work_ns=restored.medians([t.probed for t in by_host[IDLE]]),
     )
 
 
@@ -179,11 +184,9 @@ def _with_answer(
     parts = [sentence(row) for row in believed if row.name in SENTENCE_ROWS and row.costs]
     doubted = [row.name for row in section.rows if row.doubts]
     lacking = [row.name for row in section.rows if row.missing]
-    text = " ".join(filter(None, parts))
-    if lacking:
-        text += f" Not on this machine: {', '.join(lacking)}."
-    if doubted:
-        text += f" Doubted: {', '.join(doubted)}."
+    text = " ".join(filter(None, [*parts, restored.sentence(believed)]))
+    text += f" Not on this machine: {', '.join(lacking)}." if lacking else ""
+    text += f" Doubted: {', '.join(doubted)}." if doubted else ""
     longer = [row for row in believed if row.felt and row.felt.is_longer]
     if longer:
         named = ", ".join(map(_longer, longer))
@@ -204,15 +207,11 @@ def _with_answer(
 
 
 #: Mechanisms that the answer has a sentence about.
+# fmt: off
 SENTENCE_ROWS = (
-    "cpu_quota",
-    "cpuset",
-    "memory_limit",
-    "egress",
-    "llc_ways",
-    "restart_lxc",
-    "restart_runc",
+    "cpu_quota", "cpuset", "memory_limit", "egress", "llc_ways", "restart_lxc", "restart_runc",
 )
+# fmt: on
 
 
 def sentence(row: Row) -> str:

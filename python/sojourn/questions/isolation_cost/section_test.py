@@ -193,3 +193,37 @@ def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.Mo
     )
     assert few.verdict is Verdict.UNKNOWN
     assert any("blocks have a valid run" in reason for reason in few.reasons)
+
+
+@pytest.mark.parametrize(("factor", "is_doubted"), [(1.5, True), (1.0, False)])
+def test_a_restored_guest_that_measures_otherwise_is_doubted(
+    factor: float,
+    is_doubted: bool,  # noqa: FBT001  # a case
+) -> None:
+    rng = np.random.default_rng(2)
+
+    def own(host: str) -> Costs:
+        tables = []
+        for name, start_ns, slower in (
+            ("restart_vm", 5e9, 1.0),
+            ("restart_vm_restored", 5e8, factor),
+        ):
+            ns = [int(one) for one in rng.normal(start_ns, start_ns / 100, 8)]
+            blocks = [[int(one) for one in rng.normal(2e7 * slower, 2e5, 8)] for _ in range(4)]
+            tables.append(_table(name, ns, is_restart=True, probed=blocks))
+        file = CostFile(host=host, mechanisms=tables, others_share=0.01)
+        return Costs(file=file, changes={})
+
+    data = _study_data(0.01)
+    every = (
+        replace(m, own=own(m.own.file.host)) if isinstance(m.own, Costs) else m
+        for m in data.measured
+    )
+    result = analysis.study(replace(data, measured=tuple(every)), answers())
+    section = result.services[0].section(IsolationCosts)
+    assert section is not None
+    booted, restored = section.rows
+    assert booted.doubts == ()
+    assert bool(restored.doubts) is is_doubted
+    assert ("Doubted: restart_vm_restored" in section.answer) is is_doubted
+    assert ("The same work in a restored guest" in section.answer) is not is_doubted

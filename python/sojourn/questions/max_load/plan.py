@@ -89,9 +89,9 @@ class MaxLoad(Question):
         if lo <= 0 and math.isinf(hi):
             return ""
         if lo <= 0:
-            return f"so far at most {show_count(hi)}/s"
+            return f"so far at most {show_count(hi, 1)}/s"
         if math.isinf(hi):
-            return f"so far at least {show_count(lo)}/s"
+            return f"so far at least {show_count(lo, -1)}/s"
         between = f"{show_count(lo)}–{show_count(hi)}"
         estimate = stored.estimate_rps
         return (

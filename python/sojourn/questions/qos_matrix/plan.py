@@ -16,10 +16,9 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from sojourn import late
 from sojourn.plan import evidence, frontier, make
 from sojourn.plan.axis import Target
 from sojourn.plan.curve import Floats
@@ -29,6 +28,12 @@ from sojourn.plan.setting import Setting
 from sojourn.questions.qos_matrix import asks
 from sojourn.questions.together import plan as together
 from sojourn.spec import Study
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = late.module("numpy")
 
 NAME = "qos_matrix"
 PHASE = Phase(NAME)

@@ -71,6 +71,10 @@ class Mechanism(ABC):
     def amiss(self, which: int) -> str:
         """Read back: "" if that level is in force, else what is instead."""
 
+    def probed(self) -> tuple[int, ...]:
+        """Times of a fixed piece of work in what was started last, ns; (): there is none."""
+        return ()
+
     @abstractmethod
     def put_back(self) -> None:
         """Make everything what it was before `prepare`; also after one that failed."""

@@ -16,6 +16,7 @@ from sojourn import extras, places, programs
 from sojourn.host.abilities import abilities
 from sojourn.knobs import Lack
 from sojourn.places import Launch, Place
+from sojourn.places.guest.guest import Guest
 from sojourn.places.process import Process
 from sojourn.questions.isolation_cost.mechanisms.mechanism import (
     Mechanism,
@@ -26,6 +27,7 @@ from sojourn.questions.isolation_cost.mechanisms.mechanism import (
 SLEEP = "sleep"
 LOG = "restart.log"
 POLL_S = 0.005  # how exactly it is seen that a guest has booted
+ROUNDS, PROBES = 500, 9  # of a loop in a guest's agent, and how often it is run
 
 
 class Restart(Mechanism):
@@ -83,7 +85,16 @@ class Restart(Mechanism):
             return "it does not run"
         if self._starts > 1 and self._place is not None and self._place.fell_back:
             return f"it booted: {self._place.fell_back}"  # the first start saves the state
+        if self._place is not None and (why := self._place.start_doubt):
+            return why
         return "" if self._pids[0] != self._pids[1] else "it is the same as before"
+
+    def probed(self) -> tuple[int, ...]:
+        """Of a guest: a loop in its agent. The first is left out, because nothing is warm yet."""
+        if not isinstance(self._task, Guest):
+            return ()
+        results = [self._task.work(ROUNDS) for _ in range(PROBES)]
+        return tuple(ns for ns in results[1:] if ns is not None)
 
     def put_back(self) -> None:
         """End it, and unmake its place."""

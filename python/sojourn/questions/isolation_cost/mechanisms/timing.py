@@ -51,6 +51,7 @@ class Timed:
         changes: (begin, end) of each single change under load, ns of the Unix clock.
         lab_ns: the same change by the lab's knob, journal and all, ns.
         amiss: what read-backs after blocks found wrong.
+        probed: times of a fixed piece of work after each block, ns.
     """
 
     kind: MechanismKind
@@ -65,25 +66,20 @@ class Timed:
     lab_ns: list[int] = field(default_factory=list)
     amiss: list[str] = field(default_factory=list)
     checks: int = 0
+    probed: list[list[int]] = field(default_factory=list)
 
     def as_json(self) -> Mapping[str, Any]:
         """As it is written in `isolation_cost.json`."""
+        # fmt: off
         return {
-            "name": self.kind.name,
-            "about": self.kind.about,
-            "is_restart": self.kind.is_restart,
-            "one": self.one,
-            "levels": list(self.levels),
-            "missing": self.missing,
-            "mend": self.mend,
-            "failed": self.failed,
-            "ns": self.ns,
-            "runs": [list(run) for run in self.runs],
-            "changes": [list(change) for change in self.changes],
-            "lab_ns": self.lab_ns,
-            "amiss": self.amiss,
-            "checks": self.checks,
+            "name": self.kind.name, "about": self.kind.about, "is_restart": self.kind.is_restart,
+            "one": self.one, "levels": list(self.levels),
+            "missing": self.missing, "mend": self.mend, "failed": self.failed,
+            "ns": self.ns, "runs": [list(run) for run in self.runs],
+            "changes": [list(change) for change in self.changes], "lab_ns": self.lab_ns,
+            "amiss": self.amiss, "checks": self.checks, "probed": self.probed,
         }
+        # fmt: on
 
 
 def apply(mechanism: Mechanism, into: Timed, first: int, count: int, stop: Stop) -> int:
@@ -118,6 +114,8 @@ def checked(mechanism: Mechanism, into: Timed, which: int) -> None:
     into.checks += 1
     if why := mechanism.amiss(which):
         into.amiss.append(why)
+    elif times := mechanism.probed():
+        into.probed.append(list(times))
 
 
 def looked(kinds: Mapping[str, MechanismKind], inputs: MechanismInputs) -> list[Timed]:

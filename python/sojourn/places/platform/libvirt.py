@@ -1,0 +1,292 @@
+"""A libvirtd of the lab's own, under which guests run as domains (P2).
+
+enter: folder, libvirtd in a mount namespace, its socket in the folder
+start: the guest is defined by XML and created; QEMU is a process like any other
+leave: the domain is destroyed, libvirtd is ended; its warden ends a QEMU that is left
+
+libvirt makes no control groups and starts no networks. QEMU is seen, pinned and limited from
+outside, as without libvirt. Where the lab is killed, the warden ends libvirtd and QEMU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import select
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.errors import HostFault, RunFault
+from sojourn.install import vm as parts
+from sojourn.install.part import cache_folder, doubt
+from sojourn.places import proc, server_files
+from sojourn.places.guest import domain
+from sojourn.places.guest.qemu import Machine
+from sojourn.places.launch import Launch
+from sojourn.places.ledger import Book
+from sojourn.places.place import PlaceOption
+from sojourn.places.platform.daemons import Daemons
+from sojourn.places.process import KILL_S_MAX, Process
+from sojourn.places.process_end import Ended
+
+NAME = "libvirt"
+DAEMON, CALL, WITNESS = "libvirtd", "virsh", "virt-qemu-run"
+PACKAGES = {
+    DAEMON: "libvirt-daemon",
+    CALL: "libvirt-clients",
+    WITNESS: "libvirt-daemon-driver-qemu",  # it comes with the driver, which is no program
+}
+SCRIPT = Path(__file__).with_name("libvirtd.sh")
+READY_S_MAX = 30.0
+CREATE_S_MAX = 60.0  # libvirt asks each new QEMU once what it can do: seconds
+CALL_S_MAX = 20.0
+LOG = "SOJOURN_LOG"
+USER, NUMBER = "libvirt-qemu", 64055  # as Debian has it; libvirtd ends where it is not there
+DAEMON_CONF = """\
+unix_sock_dir = "{folder}"
+unix_sock_rw_perms = "0700"
+unix_sock_admin_perms = "0700"
+auth_unix_rw = "none"
+auth_unix_ro = "none"
+"""
+QEMU_CONF = """\
+user = "root"
+group = "root"
+dynamic_ownership = 0
+remember_owner = 0
+namespaces = []
+cgroup_controllers = []
+seccomp_sandbox = 0
+security_driver = "none"
+stdio_handler = "file"
+"""  # it opens tap and disks as root, then becomes the service's user (-runas), as without libvirt
+EMULATOR = """\
+#!/bin/sh
+# {qemu} {size} {mtime}: libvirt asks another one anew what it can do
+[ -n "${log}" ] && exec >> "${log}" 2>&1
+exec {setsid} {qemu} "$@"
+"""
+
+
+class Libvirt:
+    """One libvirtd, for one life of a service."""
+
+    def __init__(self, name: str, folder: Path, book: Book) -> None:
+        """Nothing is started yet.
+
+        Args:
+            name: of the virtual machine.
+            folder: of it, in which one for libvirt is made.
+            book: where its process is noted.
+        """
+        self._name, self._at = name, folder / NAME
+        self._daemons = Daemons(NAME, self._at, book)
+        self._emulator = Path()
+        self._count = 0
+
+    def enter(self) -> None:
+        """Start libvirtd.
+
+        Raises:
+            HostFault, RunFault, OSError: it cannot be; what was made is left to `leave`.
+        """
+        for program in PACKAGES:
+            _tool(program)
+        (self._at / "etc").mkdir(mode=0o700, parents=True)
+        cache = cache_folder() / NAME
+        if doubt(cache):  # what lies there would be run
+            cache = self._at / "cache"
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._at / "etc/libvirtd.conf").write_text(DAEMON_CONF.format(folder=self._at))
+        (self._at / "etc/qemu.conf").write_text(QEMU_CONF)
+        for name, line in (
+            ("passwd", f"{USER}:x:{NUMBER}:{NUMBER}::/nonexistent:/usr/sbin/nologin\n"),
+            ("group", f"{USER}:x:{NUMBER}:\n"),
+        ):
+            text = Path("/etc", name).read_text(encoding="utf-8", errors="surrogateescape")
+            more = "" if re.search(f"^{USER}:", text, re.MULTILINE) else line
+            whole = f"{text.rstrip()}\n{more}"
+            (self._at / name).write_text(whole, encoding="utf-8", errors="surrogateescape")
+        self._emulator = emulator(cache, programs.find(parts.QEMU))
+        space = (_util("unshare"), "--mount", "--propagation", "private")
+        own = ("-f", "/etc/libvirt/libvirtd.conf", "-p", self._at / "run/libvirtd.pid")
+        words = (*space, "/bin/sh", SCRIPT, self._at, cache, _tool(DAEMON), *own)
+        self._daemons.start(DAEMON, words)
+        self._daemons.wait((self._at / "libvirt-sock").exists, READY_S_MAX)
+
+    def start(self, machine: Machine, launch: Launch) -> Process:
+        """Start a guest as a domain.
+
+        Raises:
+            HostFault: libvirt refuses it.
+            RunFault: its log is not a plain file.
+        """
+        self._count += 1
+        name = f"{self._name}-{self._count}"
+        with _log(launch.log) as handle:
+            # By the open file: who owns its folder could put a link there meanwhile.
+            variables = {LOG: f"/proc/{os.getpid()}/fd/{handle}"}
+            text = domain.definition(
+                machine,
+                name=name,
+                emulator=self._emulator,
+                cpus=launch.cpus,
+                variables=variables,
+            )
+            path = machine.at / "domain.xml"
+            path.write_text(text, encoding="utf-8")
+            self._ask("create", str(path), within_s=CREATE_S_MAX)
+        pid = int((self._at / f"run/qemu/{name}.pid").read_text(encoding="ascii"))
+        return Domain(launch, self, name, pid)
+
+    def destroy(self, name: str) -> None:
+        """End a domain at once, if it is there."""
+        with contextlib.suppress(HostFault):  # it has ended, or libvirtd has
+            self._ask("destroy", name)
+
+    def leave(self) -> None:
+        """End libvirtd; its warden ends what it started and is left."""
+        self._daemons.stop()
+
+    def _ask(self, *words: str, within_s: float = CALL_S_MAX) -> str:
+        uri = f"qemu:///system?socket={self._at / 'libvirt-sock'}"
+        return self._daemons.call([_tool(CALL), "-q", "-c", uri, *words], within_s)
+
+    @property
+    def note(self) -> str:
+        """What it is, for people."""
+        release = re.search(r"\d+(?:\.\d+)+", programs.says(_tool(CALL), "--version"))
+        return f"libvirt {release[0] if release else 'of unknown release'}"
+
+
+class Domain(Process):
+    """QEMU as libvirt started it: seen by its number, ended by libvirt, or else by the kernel."""
+
+    def __init__(self, launch: Launch, libvirt: Libvirt, name: str, pid: int) -> None:
+        """It runs already.
+
+        Raises:
+            RunFault: it has ended meanwhile.
+        """
+        self.what, self.pid, self.grouped = launch.what, pid, ("", "")
+        self._libvirt, self._name = libvirt, name
+        self._ledger, self._number = launch.ledger, 0
+        self._ended: Ended | None = None
+        self._handle = -1
+        stat = proc.stat(pid)
+        try:
+            self._handle = os.pidfd_open(pid)
+        except OSError:
+            stat = None
+        if stat is None:
+            raise RunFault(
+                f"{launch.what} has no guest: QEMU ended as it was started",
+                at=f"domain {name}",
+                fix="see service.log in the point's folder",
+            )
+        self._number = self._ledger.started(self.what, pid, stat.start_ticks)
+
+    def fileno(self) -> int:
+        """Becomes readable when it has ended; -1 after that was heard."""
+        return self._handle
+
+    def poll(self, within_s: float = 0.0) -> Ended | None:
+        """That it ended, of which libvirt hides the status; None if it has not within the time."""
+        if self._ended is None and select.select([self._handle], [], [], within_s)[0]:
+            self._ended = self._end("has ended by itself", 0.0)
+        return self._ended
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to QEMU, if it is still there."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, number)
+
+    def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
+        """End it: destroy the domain, wait, kill.
+
+        Raises:
+            RunFault: it cannot even be killed.
+        """
+        del term_s, first
+        if (ended := self.poll()) is not None:
+            return ended
+        stat = proc.stat(self.pid)
+        cpu_s = stat.cpu_ns / 1e9 if stat is not None else 0.0
+        self._libvirt.destroy(self._name)
+        if not select.select([self._handle], [], [], 0.0)[0]:
+            self.send(signal.SIGKILL)
+        if self._ended is None and not select.select([self._handle], [], [], KILL_S_MAX)[0]:
+            raise RunFault(
+                f"{self.what} (process {self.pid}) cannot be killed",
+                at=f"domain {self._name}",
+                fix="it hangs in the kernel: look at dmesg; `sojourn restore` tries again",
+            )
+        self._ended = self._ended or self._end("was ended by libvirt", cpu_s)
+        return self._ended
+
+    def _end(self, message: str, cpu_s: float) -> Ended:
+        """How it ended; what one used that has ended by itself is not known."""
+        os.close(self._handle)
+        self._handle = -1
+        self._ledger.undone(self._number)
+        status = -int(signal.SIGKILL)
+        return Ended(status=status, cpu_s=cpu_s, rss_kb_max=0, is_clean=True, message=message)
+
+
+def emulator(cache: Path, program: Path) -> Path:
+    """A script that is QEMU as libvirt is to start it: in a session of its own, with the log.
+
+    libvirt keeps what a QEMU can do beside its time of change, so the script is written once for
+    each QEMU.
+    """
+    facts = program.stat()
+    # fmt: off
+    text = EMULATOR.format(
+        qemu=program, size=facts.st_size, mtime=facts.st_mtime_ns, log=LOG, setsid=_util("setsid")
+    )
+    # fmt: on
+    path = cache / f"qemu-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(text, encoding="utf-8")
+        part.chmod(0o755)
+        part.replace(path)
+    return path
+
+
+@contextlib.contextmanager
+def _log(path: Path) -> Iterator[int]:
+    """The log, open to be written at its end."""
+    try:
+        handle = server_files.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    except OSError as error:
+        raise RunFault(
+            f"the log cannot be opened: {error.strerror}",
+            at=str(path),
+            fix="look what is there and who owns it, then run again",
+        ) from None
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _tool(program: str) -> Path:
+    return programs.find(program, fix=f"apt install {PACKAGES[program]}")
+
+
+def _util(program: str) -> Path:
+    return programs.find(program, fix="apt install util-linux")
+
+
+OPTION = PlaceOption(
+    name=NAME,
+    part="start",
+    about="the guest is a domain of a libvirtd that is the place's own (P2)",
+    programs=PACKAGES,
+)

@@ -1,0 +1,187 @@
+"""libvirt with fakes of its programs; a real one is in tests/privileged."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from sojourn import places, programs
+from sojourn.errors import HostFault
+from sojourn.install import vm as parts
+from sojourn.places import Launch, proc
+from sojourn.places.guest import domain
+from sojourn.places.guest.qemu import KVM, TCG, Machine, command
+from sojourn.places.platform import libvirt
+from sojourn.places.platform.libvirt import Libvirt
+from sojourn.places.platform.platform_test import Book, fake
+from sojourn.places.users import User
+
+NAME = "sojourn-0123456789"
+#: libvirtd as a socket in its folder, the sixth word after the namespace's.
+DAEMON = ': > "$6/libvirt-sock"; mkdir -p "$6/run/qemu"; exec sleep 600'
+#: virsh as a guest that sleeps: what is created leaves its number where libvirt does.
+CALL = """
+at=${3#*socket=}; at=${at%/*}
+case ${4:-$1} in
+    --version) echo 9.0.0 ;;
+    create)
+        setsid sleep 600 > /dev/null 2>&1 &
+        echo $! > "$at/run/qemu/sojourn-0123456789-1.pid" ;;
+    destroy) kill -9 "$(cat "$at/run/qemu/$5.pid")" ;;
+esac
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(
+        at=tmp_path / "vm" / "1",
+        kernel=tmp_path / "kernel & co",
+        initrd=tmp_path / "initrd",
+        accelerator=TCG,
+        cpus=2,
+        memory_mb=320,
+        channel=tmp_path / "agent",
+        tap="sojourn-t",
+        mac="02:00:00:00:00:01",
+        user=User("nobody", 65534, 65534),
+    )
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder for fakes of programs; others are not found."""
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir(mode=0o755)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setattr(programs, "places", lambda: (folder,))
+    for name in (libvirt.DAEMON, libvirt.WITNESS, parts.QEMU, "setsid"):
+        fake(folder, name)
+    fake(folder, "unshare", DAEMON)
+    fake(folder, libvirt.CALL, CALL)
+    return folder
+
+
+def test_a_domain_has_the_devices_of_the_lab_and_what_libvirt_has_a_word_for(
+    machine: Machine,
+) -> None:
+    text = domain.definition(
+        machine, name=NAME, emulator=Path("/q"), cpus=(3, 1), variables={"LOG": "/a"}
+    )
+    top = ET.fromstring(text)  # noqa: S314  # the lab's own
+    space = f"{{{domain.SPACE}}}"
+    assert top.get("type") == "qemu"
+    assert top.findtext("memory") == "320"
+    vcpu, cpu = top.find("vcpu"), top.find("cpu")
+    assert vcpu is not None
+    assert (vcpu.text, vcpu.get("cpuset")) == ("2", "3,1")
+    assert top.findtext("os/kernel") == str(machine.kernel)
+    assert cpu is not None
+    assert cpu.get("mode") == "maximum"
+    words = [one.get("value") for one in top.iter(f"{space}arg")]
+    plain = [str(word) for word in command(machine)]
+    assert words == plain[-len(words) :], "QEMU's own arguments, from the console on"
+    assert "virtio-net-pci,netdev=net,mac=02:00:00:00:00:01,romfile=" in words
+    assert "65534:65534" in words
+    assert [one.attrib for one in top.iter(f"{space}env")] == [{"name": "LOG", "value": "/a"}]
+    on_kvm = domain.definition(
+        replace(machine, accelerator=KVM), name=NAME, emulator=Path("/q"), cpus=(), variables={}
+    )
+    top = ET.fromstring(on_kvm)  # noqa: S314  # the lab's own
+    assert top.get("type") == "kvm"
+    assert [one.get("mode") for one in top.iter("cpu")] == ["host-passthrough"]
+    assert [one.get("cpuset") for one in top.iter("vcpu")] == [None]
+
+
+def test_a_guest_is_created_seen_and_destroyed(
+    tools: Path, tmp_path: Path, machine: Machine
+) -> None:
+    machine.at.mkdir(parents=True)
+    steps: list[str] = []
+    book = Book(steps)
+    under = Libvirt(NAME, tmp_path / "vm", book)
+    under.enter()
+    try:
+        assert under.note == "libvirt 9.0.0"
+        launch = Launch("web", ["x"], cwd=tmp_path, ledger=book, log=tmp_path / "log", cpus=(0,))
+        guest = under.start(machine, launch)
+        assert guest.poll() is None
+        assert proc.stat(guest.pid) is not None
+        assert "note process web" in steps
+        assert f'name="{libvirt.LOG}" value="/proc/' in (machine.at / "domain.xml").read_text()
+        ended = guest.stop()
+        assert ended.message == "was ended by libvirt"
+        assert guest.stop() == ended
+        assert f"destroy {NAME}-1" in (tmp_path / "asked").read_text()
+        guest = under.start(replace(machine), replace_name(under, launch))
+        guest.send(signal.SIGKILL)
+        lost = guest.poll(20.0)
+        assert lost is not None
+        assert lost.text == "has ended by itself"
+    finally:
+        under.leave()
+    assert not book.open
+
+
+def replace_name(under: Libvirt, launch: Launch) -> Launch:
+    """The same launch once more; the fake knows one name."""
+    under._count = 0
+    return launch
+
+
+def test_what_lacks_is_named_with_its_package(tools: Path, tmp_path: Path) -> None:
+    for program, package in libvirt.PACKAGES.items():
+        script = (tools / program).read_text()
+        (tools / program).unlink()
+        with pytest.raises(HostFault) as caught:
+            Libvirt(NAME, tmp_path / "vm", Book([])).enter()
+        assert caught.value.what == f"program {program} is not installed"
+        assert caught.value.fix == f"apt install {package}"
+        assert not (tmp_path / "vm").exists()
+        (tools / program).write_text(script)
+        (tools / program).chmod(0o755)
+    (option,) = places.options("vm:libvirt")
+    assert option.programs == libvirt.PACKAGES
+
+
+def test_a_domain_that_libvirt_refuses_is_reported_in_its_words(
+    tools: Path, tmp_path: Path, machine: Machine
+) -> None:
+    machine.at.mkdir(parents=True)
+    fake(tools, libvirt.CALL, "echo 'error: unsupported configuration: cpu' >&2; exit 1")
+    book = Book([])
+    under = Libvirt(NAME, tmp_path / "vm", book)
+    under.enter()
+    launch = Launch("web", ["x"], cwd=tmp_path, ledger=book, log=tmp_path / "log")
+    with pytest.raises(HostFault) as caught:
+        under.start(machine, launch)
+    assert "virsh failed (exit 1)" in caught.value.what
+    assert "unsupported configuration" in caught.value.at
+    under.leave()
+    assert not book.open
+
+
+def test_the_script_that_is_qemu_is_written_once_for_each_qemu(tools: Path, tmp_path: Path) -> None:
+    program = tools / parts.QEMU
+    program.write_text('#!/bin/sh\necho "$0 $*"\n')
+    one = libvirt.emulator(tmp_path, program)
+    stamp, its = one.stat(), program.stat()
+    assert libvirt.emulator(tmp_path, program) == one
+    assert one.stat().st_ctime_ns == stamp.st_ctime_ns, "libvirt goes by its time of change"
+    program.write_text("#!/bin/sh\n# another release\n")
+    other = libvirt.emulator(tmp_path, program)
+    assert other != one
+    text = other.read_text()
+    assert shlex.split(text.splitlines()[-1])[:3] == ["exec", str(tools / "setsid"), str(program)]
+    one.write_text("echo evil")
+    program.write_text('#!/bin/sh\necho "$0 $*"\n')
+    os.utime(program, ns=(its.st_atime_ns, its.st_mtime_ns))
+    assert libvirt.emulator(tmp_path, program) == one
+    assert "evil" not in one.read_text()
