@@ -53,6 +53,7 @@ WRITERS = {
     "places/network.py": "a mount point below /run/netns, O_EXCL",
     "places/platform/ceph.py": "a folder of the lab's own below /var/tmp, made by mkdir",
     "places/platform/image.py": "the same, O_EXCL",
+    "places/platform/libvirt.py": "a folder of the lab's own below /run, and the lab's own cache",
     "places/runc.py": "a folder of the lab's own below /run",
     "places/server_files.py": "the door to folders that a server's user may write to",
     "places/warden.py": "runs alone, by the standard library: files of the kernel",

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first asked for.
+"""Names and modules that are loaded when they are first asked for.
 
 A command that prints one table must not wait for databases, statistics and figures.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from sys import modules
+from types import ModuleType
 from typing import Any
 
 
@@ -37,3 +38,23 @@ def names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], A
         return value
 
     return find
+
+
+class _Module(ModuleType):
+    """A module that is loaded when something of it is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)  # the next time it is at hand
+        return value
+
+
+def module(name: str) -> ModuleType:
+    """Stand in for a heavy module in a file that many commands load and few use.
+
+    Who reads types sees the real one, which is imported for them alone.
+
+    >>> module("math").sqrt(9.0)
+    3.0
+    """
+    return _Module(name)

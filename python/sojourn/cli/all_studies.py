@@ -75,7 +75,7 @@ def surveyed(
             consent.agreed(name, study, is_agreed=is_agreed)
         return bool(is_agreed)
 
-    facts = host.read(sample_s=0.0)  # who uses the CPUs now is not asked
+    facts = host.read(sample_s=0.0, has_versions=False)  # who uses the CPUs now is not asked
     return campaign.survey(names, facts, profile=profile, sets=sets, may=may)
 
 

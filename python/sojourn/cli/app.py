@@ -1,41 +1,22 @@
-"""The command line: verbs in the order in which data flows."""
+"""The command line: verbs in the order in which data flows.
+
+A command that is asked for by name is loaded alone; help and completion need them all.
+"""
 
 from __future__ import annotations
 
 import inspect
 import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import cache
 from typing import Annotated
 
 import typer
-from typer.models import CommandInfo
 
 from sojourn import built, handed, system
-from sojourn.cli import (
-    compare_cmd,
-    gate_cmd,
-    history_cmd,
-    init_cmd,
-    install_cmd,
-    judge_cmd,
-    kinds,
-    lowered,
-    ls,
-    machine,
-    manage_cmd,
-    mcp_cmd,
-    models_cmd,
-    noise_cmd,
-    open_cmd,
-    plan,
-    records,
-    rm,
-    run,
-    sql,
-    try_cmd,
-    view_cmd,
-)
+from sojourn.cli import lowered, verbs
 from sojourn.cli.faults import guarded
 from sojourn.cli.plain import put
 
@@ -72,17 +53,7 @@ def _form() -> object:
 
 handed.hand_in(handed.STUDY_FORM, _form)
 
-app = typer.Typer(
-    name="sojourn",
-    help=flowing(ABOUT),
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 HELP = frozenset({"-h", "--help"})
-_BEFORE, _MEASURE, _AFTER = "Before", "Measure", "After"
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - the library calls it so
@@ -91,7 +62,6 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - the library calls it so
         raise typer.Exit
 
 
-@app.callback()
 def _top(
     version: Annotated[
         bool,
@@ -102,44 +72,34 @@ def _top(
 ) -> None: ...
 
 
-app.command("try", rich_help_panel=_BEFORE)(try_cmd.try_)
-app.command(rich_help_panel=_BEFORE)(init_cmd.init)
-app.command(rich_help_panel=_BEFORE)(machine.doctor)
-app.command(rich_help_panel=_BEFORE)(noise_cmd.noise)
-app.command(rich_help_panel=_BEFORE)(kinds.kinds)
-app.command(rich_help_panel=_BEFORE)(install_cmd.install)
-app.command(rich_help_panel=_BEFORE)(plan.check)
-app.command(rich_help_panel=_BEFORE)(plan.plan)
-app.command(rich_help_panel=_MEASURE)(run.run)
-app.command(rich_help_panel=_MEASURE)(compare_cmd.compare)
-app.command(rich_help_panel=_MEASURE)(gate_cmd.gate)
-app.command(rich_help_panel=_MEASURE)(judge_cmd.judge)
-app.command(rich_help_panel=_MEASURE)(manage_cmd.manage)
-app.command(rich_help_panel=_MEASURE)(machine.restore)
-app.command(rich_help_panel=_AFTER)(ls.ls)
-app.command(rich_help_panel=_AFTER)(records.show)
-app.command("report", rich_help_panel=_AFTER)(records.write)
-app.command(rich_help_panel=_AFTER)(history_cmd.history)
-app.command(rich_help_panel=_AFTER)(sql.sql)
-app.command(rich_help_panel=_AFTER)(view_cmd.view)
-app.command(rich_help_panel=_AFTER)(mcp_cmd.mcp)
-app.command("open", rich_help_panel=_AFTER)(open_cmd.open_)
-app.command(rich_help_panel=_AFTER)(rm.rm)
-app.add_typer(models_cmd.app)
 _top.__doc__ = flowing(ABOUT)
 
 
-def commands(part: typer.Typer) -> Iterator[CommandInfo]:
-    """Every command of a part, and of the parts in it."""
-    yield from part.registered_commands
-    for group in part.registered_groups:
-        if group.typer_instance is not None:
-            yield from commands(group.typer_instance)
+def made(names: Iterable[str]) -> typer.Typer:
+    """The program with these commands only."""
+    app = typer.Typer(
+        name="sojourn",
+        help=flowing(ABOUT),
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_top)
+    verbs.add(app, names, flowing)
+    return app
 
 
-for _command in commands(app):
-    if _command.callback is not None:
-        _command.help = flowing(_command.callback.__doc__ or "")
+@cache
+def _whole() -> typer.Typer:
+    return made(verbs.COMMANDS)
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """`app`, the whole program, is made for whoever asks for it."""
+    if name != "app":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return _whole()
 
 
 def _speak_any_text() -> None:
@@ -147,6 +107,11 @@ def _speak_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _is_completed() -> bool:
+    """Whether a shell asks how a command goes on, or for the script that makes it ask."""
+    return "_SOJOURN_COMPLETE" in os.environ
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -158,6 +123,8 @@ def main(arguments: list[str] | None = None) -> int:
         _speak_any_text()  # writes what waits to be written, which may fail
         if not HELP & {*words[1:]}:
             system.check(next(iter(words), ""))
+        own = words[:1] if verbs.COMMANDS.keys() & {*words[:1]} and not _is_completed() else None
+        app = _whole() if own is None else made(own)
         code: int | None = app(args=words, prog_name="sojourn", standalone_mode=False)
         return code
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sojourn.cli.models_cmd import app
+from sojourn.cli.app import app
 from sojourn.errors import SpecFault
 from sojourn.models.classify.planted import Planted
 from sojourn.models.classify.scenario import MEMORY

@@ -70,7 +70,7 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
     costs = [part["asleep_ns"] for part in parts if _is_some(part["asleep_ns"])]
     if costs and _is_some(each_rps := need.rate_max(max(costs))):
         count = need.clients(rate_rps, each_rps)
-        why = f"a request took {show_ns(max(costs))} of its CPU at most"
+        why = f"a request took {show_ns(max(costs), 1)} of its CPU at most"
         return f"{rate} {count} clients: one thread carries {show_count(each_rps)}, because {why}"
     carried = [float(part["offered_rps"]) for part in parts if _is_some(part["offered_rps"])]
     if carried:

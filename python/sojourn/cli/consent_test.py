@@ -85,7 +85,8 @@ def test_looking_ahead_does_not_watch_who_uses_the_cpus(
 ) -> None:
     watched_s: list[float] = []
 
-    def read(*, sample_s: float) -> host.Facts:
+    def read(*, sample_s: float, has_versions: bool) -> host.Facts:
+        assert not has_versions
         watched_s.append(sample_s)
         return testing._read()
 

@@ -1,7 +1,4 @@
-"""`sojourn tco`, `provision`, `fleet`, `calibrate`, `classify`, `replicate`: computed or simulated.
-
-A Typer app of its own; `app` mounts it with one line: `app.add_typer(models_cmd.app)`.
-"""
+"""`sojourn provision`: how much load to plan for each server, computed from a table."""
 
 from __future__ import annotations
 
@@ -11,17 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli import tables
-from sojourn.cli.calibrate_cmd import calibrate
-from sojourn.cli.classify_cmd import classify
 from sojourn.cli.draw import to_stdout
-from sojourn.cli.fleet_cmd import fleet
 from sojourn.cli.models_show import end, print_table
 from sojourn.cli.options import RESULTS, AsJson, Results, SettingOption, TableArgument
 from sojourn.cli.plain import put_json
-from sojourn.cli.predict_cmd import predict
-from sojourn.cli.replicate_cmd import replicate
-from sojourn.cli.tco_cmd import total_cost
-from sojourn.cli.whatif_cmd import whatif
 from sojourn.errors import SpecFault
 from sojourn.units import parse_count, parse_ns
 
@@ -30,15 +20,7 @@ if TYPE_CHECKING:
     from sojourn.models.gains import Admitted
     from sojourn.models.provision import Plan
 
-app = typer.Typer()
-PANEL = "Model"
 
-app.command(rich_help_panel=PANEL)(predict)
-app.command(rich_help_panel=PANEL)(whatif)
-app.command("tco", rich_help_panel=PANEL)(total_cost)
-
-
-@app.command(rich_help_panel=PANEL)
 def provision(
     table: TableArgument = "L33",
     setting: SettingOption = "",
@@ -136,12 +118,6 @@ def _quantities(model: Any, text: str) -> tuple[float, ...]:
             raise SpecFault("diurnal takes two numbers", at="--demand", fix="diurnal:20M,12M")
         return tuple(model.diurnal(*parts))
     return tuple(_count(part, "--demand") for part in text.split(","))
-
-
-app.command(rich_help_panel=PANEL)(fleet)
-app.command(rich_help_panel=PANEL)(calibrate)
-app.command(rich_help_panel=PANEL)(classify)
-app.command(rich_help_panel=PANEL)(replicate)
 
 
 def _time(text: str, at: str) -> int:

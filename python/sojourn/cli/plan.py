@@ -157,7 +157,7 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
 
     wrong = []
     consent.say_asked(asked)
-    facts = host.read(sample_s=0.0)  # who uses the CPUs now is not asked
+    facts = host.read(sample_s=0.0, has_versions=False)  # who uses the CPUs now is not asked
     held = run.hold(asked, facts, catalogue(), asks_others=False)
     for fault in held.faults:
         fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)

@@ -84,7 +84,7 @@ def p99(outcome: Outcome) -> str:
     if p99_ns is None:
         is_lost = outcome.lost > (1 - _TAIL) * outcome.requests
         return "p99 never" if is_lost else "p99 –"
-    return f"p99 {'≤' if outcome.is_upper_bound else ''}{show_ns(p99_ns)}"
+    return f"p99 ≤{show_ns(p99_ns, 1)}" if outcome.is_upper_bound else f"p99 {show_ns(p99_ns)}"
 
 
 def _verdict(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> tuple[str, str]:

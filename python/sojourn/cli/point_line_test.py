@@ -65,7 +65,9 @@ def test_a_line_has_place_service_load_levels_tail_and_verdict() -> None:
 
 
 def test_the_tail_says_how_much_is_known_of_it() -> None:
-    assert "p99 ≤154 µs  holds" in line_text(swept(over_surely=0))
+    bound = swept(over_surely=0)
+    assert "p99 ≤154 µs  holds" in line_text(bound)
+    assert "p99 ≤155 µs  holds" in line_text(replace(bound, p99_ns=154_200.0)), "rounded up"
     doubted = swept(verdict=Verdict.UNKNOWN, reasons=(STOPPED,))
     assert line_text(doubted).endswith("  p99 (154 µs)  unknown  client stopped 2.4 %")
     assert "p99 –" in line_text(replace(doubted, p99_ns=None))

@@ -11,9 +11,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from sojourn import late
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = late.module("numpy")
 
 K1, K3, B, NORMLEN_MIN = 1.0, 1.0, 0.5, 0.5
 TERMS = 3

@@ -12,12 +12,17 @@ import shutil
 import wave
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from sojourn import late
 from sojourn.install import answers, cpp, sentences
 from sojourn.install.debs import Deb
 from sojourn.install.part import Part
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 NAME = "sphinx"
 RECORDINGS = 16

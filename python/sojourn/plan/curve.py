@@ -26,11 +26,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from sojourn import late
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = late.module("numpy")
+
+Floats: TypeAlias = "NDArray[np.float64]"
 
 STEP = 0.025  # of the load, between two loads of the grid
 LOWEST, HIGHEST = 0.12, 1.3  # of the peak

@@ -20,9 +20,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from sojourn import late
 from sojourn.half_width import student
 from sojourn.plan.design import own_levels
 from sojourn.plan.points import Outcome, Phase
@@ -31,6 +31,11 @@ from sojourn.plan.rehearsal import Rehearsal
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
 from sojourn.units import show_s
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 #: Of ln p99 of one run, where nothing is known: 97 A/A pairs of memcached at half load on two CPUs
 #: that other programs use too (`bench/runs/*-aa.json`): their log ratios scatter by 0.38 = √2·0.27.

@@ -11,10 +11,15 @@ the number of levels. One run so reports many cells, which is why the grid need 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from sojourn import late
 from sojourn.plan.curve import Floats
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 #: How often a run says the opposite of what its cell is, however many requests it has: starts of a
 #: service differ, and the machine with the hour. So no single run decides by more than 19 to 1.

@@ -20,12 +20,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from sojourn import late
 from sojourn.plan import evidence
 from sojourn.plan.curve import LOWEST, Curve, Floats, reaching
 from sojourn.plan.evidence import Sizes, Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 UNSEEN = 4.0  # times as large as those that were seen
 LEVEL_OF_ANSWER = 0.9

@@ -181,8 +181,8 @@ def narrowing(name: str, steps: Sequence[Step]) -> Narrowing:
 def interval(step: Step) -> str:
     """The highest load so far, in words."""
     if step.lo <= 0:
-        return f"at most {show_count(step.hi)}/s"
+        return f"at most {show_count(step.hi, 1)}/s"
     if math.isinf(step.hi):
-        return f"at least {show_count(step.lo)}/s"
+        return f"at least {show_count(step.lo, -1)}/s"
     between = f"{show_count(step.lo)}–{show_count(step.hi)}"
     return f"{show_count(step.middle)}/s ({between})" if step.middle else f"{between}/s"

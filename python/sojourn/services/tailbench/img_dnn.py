@@ -11,16 +11,20 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sojourn import programs
+from sojourn import late, programs
 from sojourn.services.capabilities import Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
 from sojourn.services.tailbench.queries import PROGRAM, Queries, stream, threads_of, units
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = late.module("numpy")
 
 NAME = "img_dnn"
 PIXELS, CLASSES = 784, 10

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sojourn import programs
+from sojourn import late, programs
 from sojourn.errors import HostFault
 from sojourn.services.capabilities import Needs, Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
 from sojourn.services.tailbench.queries import PROGRAM, Queries, numbers, stream, threads_of
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 NAME = "ordered_map"
 ITEMS = 1_000_000

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sojourn import programs
+from sojourn import late, programs
 from sojourn.errors import RunFault
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
@@ -37,6 +35,12 @@ from sojourn.services.capabilities import (
 from sojourn.services.kind import Allowance, Endpoint, Json, Program, Start
 from sojourn.services.params import Param, Value
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = late.module("numpy")
+
 PROGRAM = "sojourn-query"
 REPORT = "query.json"
 PATTERN = "/q/{}"
@@ -45,8 +49,8 @@ THREADS_PAPER = 8  # P6, the most of its scenarios
 ANSWER_S_MAX = 5.0
 REPLY_MAX = 1 << 20  # bytes of an answer; more is none
 
-Words = NDArray[np.uint64]
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+Words: TypeAlias = "NDArray[np.uint64]"
+GAMMA = 0x9E3779B97F4A7C15
 STREAMS = 0x51_5545_5259  # crates/query/src/numbers.rs
 
 PARAMS = (
@@ -201,7 +205,7 @@ def numbers(seed: int, nth: Words) -> Words:
     array([6457827717110365317, 3203168211198807973], dtype=uint64)
     """
     with np.errstate(over="ignore"):
-        z = np.uint64(seed) + GAMMA * (nth + np.uint64(1))
+        z = np.uint64(seed) + np.uint64(GAMMA) * (nth + np.uint64(1))
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)

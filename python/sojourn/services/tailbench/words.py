@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
+from sojourn import late
 from sojourn.install import MANIFEST, Made, Part, answers
 from sojourn.places.ports import Address
 from sojourn.services.capabilities import Prepares, Rows, reply_s
@@ -31,6 +30,11 @@ from sojourn.services.tailbench.queries import (
     numbers,
     threads_of,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 READY = "/ready"
 HEAD = "query {:>10} "
