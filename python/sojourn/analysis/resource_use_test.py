@@ -120,6 +120,24 @@ def test_the_trend_of_cpu_time_has_an_interval_over_runs_and_none_of_a_single_on
     assert example_use(*sloped(700, None)).sides[0].cpu_trend is None
 
 
+@pytest.mark.parametrize("lengths_s", [(10.0, 10.0, 10.0), (4.0, 10.0, 30.0), (4.0, 30.0, 30.0)])
+def test_the_interval_of_the_trend_covers_that_of_runs_of_unequal_length(
+    lengths_s: tuple[float, ...],
+) -> None:
+    """Nominal 95 %; of 1000 draws at least 92.9 % cover. A slope scatters by length^-1.5."""
+    rng = np.random.default_rng(4)
+    empty = Resources(names=(), values=np.empty((0, 0), np.float32))
+    covered = 0
+    for _ in range(1000):
+        slopes = [0.01 + rng.normal(0, length_s**-1.5) for length_s in lengths_s]
+        trend = resource_use._trend([replace(empty, cpu_trend_per_s=float(s)) for s in slopes])
+        assert trend is not None
+        assert trend.lo is not None
+        assert trend.hi is not None
+        covered += trend.lo <= 0.01 <= trend.hi
+    assert covered >= 929
+
+
 def test_quartiles_by_load_are_those_of_numpy() -> None:
     shares = [0.3, 0.1, 0.25, 0.9, 0.4]
     ((name, n, least, q1, middle, q3, most), _) = example_use(cpu(500, *shares)).loads[0].uses

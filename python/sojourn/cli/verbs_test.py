@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -102,3 +103,37 @@ def test_a_word_that_is_no_command_is_held_against_all(
 ) -> None:
     assert app.main(["chekc"]) == Exit.USAGE
     assert "check" in capsys.readouterr().err
+
+
+def test_every_module_of_a_command_is_in_the_table_and_followed_by_whoever_reads_imports() -> None:
+    at = Path(verbs.__file__)
+    tree = ast.parse(at.read_text(encoding="utf-8"))
+    followed = {
+        name.name
+        for block in tree.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for line in ast.walk(block)
+        if isinstance(line, ast.ImportFrom) and line.module == "sojourn.cli"
+        for name in line.names
+    }
+    modules = {module for _, module, _ in verbs.COMMANDS.values()}
+    assert followed == modules
+    assert {path.stem for path in at.parent.glob("*_cmd.py")} <= modules
+    assert not verbs.VERBS.keys() & verbs.MODELS.keys()
+
+
+def test_the_whole_program_has_the_commands_of_the_table_in_its_order_and_no_other() -> None:
+    group = typer.main.get_command(app.app)
+    assert list(group.commands) == list(verbs.COMMANDS)  # type: ignore[attr-defined]
+
+
+def test_a_shell_is_offered_every_command() -> None:
+    asked = {"_SOJOURN_COMPLETE": "complete_bash", "COMP_WORDS": "sojourn ", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from sojourn.cli.app import main; main()"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE), **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert set(done.stdout.split()) == set(verbs.COMMANDS)

@@ -75,6 +75,8 @@ def test_disks_can_give_as_much_as_the_tightest_limit(kernel: Kernel) -> None:
     limits = usage.limits(tree, where)
     assert limits["disk_read_bytes_per_s"] == 9000
     assert limits["disk_write_bytes_per_s"] == 70
+    guest = usage.limits(tree, usage.places(tree, LEADER, (0, 1), GUEST))
+    assert not {name for name in guest if name.startswith("disk")}, "they are of QEMU's own files"
 
 
 def test_in_version_1_a_disk_has_a_limit_of_reading_alone(kernel: Kernel) -> None:

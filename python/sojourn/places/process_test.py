@@ -165,6 +165,29 @@ def test_what_it_leaves_is_gone_when_it_has_ended_and_no_dead_process(
     assert made.poll() is None
 
 
+def test_what_it_leaves_does_not_take_the_place_of_its_own_status(
+    start: Callable[..., Process],
+) -> None:
+    made = start(
+        """
+        import os
+        for _ in range(30):
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    os._exit(3)
+                os._exit(0)
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                os._exit(7)
+        """
+    )
+    ended = made.poll(GONE_S_MAX)
+    assert ended is not None
+    assert (ended.status, ended.is_clean) == (7, True)
+
+
 def test_stop_asks_first(start: Callable[..., Process], tmp_path: Path) -> None:
     made = start("""
         import signal, sys, time

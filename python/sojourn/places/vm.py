@@ -282,6 +282,7 @@ KIND = PlaceKind(
         "thp": "pages of a service in a guest are its guest's to choose",
         "io_limit": "a service in a guest writes to the guest's memory",
         "busy_poll": "its sockets are the guest's",
+        "egress": "what it sends goes over its tap, and the limit is on loopback",
         "rps": "its queues are the guest's",
         "napi": "its network card is the guest's",
     },

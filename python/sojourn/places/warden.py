@@ -33,15 +33,14 @@ import time
 from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
-PR_SET_KEEPCAPS = 8
-PR_CAPBSET_DROP = 24
-PR_SET_CHILD_SUBREAPER = 36
-PR_SET_NO_NEW_PRIVS = 38
+PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 8, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAPABILITY_VERSION_3 = 0x2008_0522  # include/uapi/linux/capability.h
 CAPABILITIES_MAX = 64  # bits of the kernel's set
 CLONE_NEWNET = 0x4000_0000  # include/uapi/linux/sched.h
 GONE_S_MAX = 5.0  # how long SIGKILL may take, s: a process in the kernel's hands dies later
+ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT  # of waitid: it stays unreaped
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -140,11 +139,10 @@ def become(spec: dict[str, Any], warden: int, reported_w: int) -> NoReturn:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != warden:
             os._exit(1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # Python ignores the last two, and what is ignored stays ignored over exec.
+        heeded = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        for number in (*heeded, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        # Python ignores these two, and what is ignored stays ignored over exec.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         # Said before it runs: afterwards it may keep the lab from its CPU until it has ended.
         os.write(reported_w, json.dumps([own("cgroup"), own("autogroup")]).encode() + b"\n")
         step = f"run {spec['argv'][0]}"
@@ -238,13 +236,15 @@ def watch(lab: socket.socket, wake_r: int, pid: int) -> None:
         ready, _, _ = select.select(sources, [], [])
         if wake_r in ready:
             numbers = os.read(wake_r, 512)
-            with contextlib.suppress(ChildProcessError):  # somebody may wait for what it left
-                _ = [os.waitpid(one, os.WNOHANG) for one in children() if one != pid]
+            for _ in range(512):  # left ones: somebody may wait until their numbers are free
+                one = os.waitid(os.P_ALL, 0, ENDED)
+                if one is None or one.si_pid == pid:
+                    break
+                os.waitpid(one.si_pid, 0)
             if set(numbers) - {signal.SIGCHLD}:  # somebody wants the warden to go
                 os.kill(pid, signal.SIGKILL)
         if lab.fileno() in ready:
-            words = hear(lab)
-            lab_is_there = bool(words)
+            lab_is_there = bool(words := hear(lab))
             for word in words.split() or [str(int(signal.SIGKILL))]:
                 if not is_dead(pid):
                     os.kill(pid, int(word))
@@ -259,8 +259,8 @@ def hear(lab: socket.socket) -> str:
 
 
 def is_dead(pid: int) -> bool:
-    """Whether the server has ended; it stays unreaped."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    """Whether the server has ended."""
+    return os.waitid(os.P_PID, pid, ENDED) is not None
 
 
 def bury() -> bool:

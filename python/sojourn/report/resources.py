@@ -82,7 +82,7 @@ def _trend(side: Side) -> str:
     assert own is not None  # noqa: S101  # others were left out
     what = f"{HEADS[side.what]}: CPU of the service"
     if own.lo is None or own.hi is None:
-        return f"{what} grows by {100 * own.per_s:+.2g} % of its CPUs each second in the only run"
+        return f"{what} changes by {100 * own.per_s:+.2g} % of its CPUs each second in the only run"
     ends = f"{100 * own.lo:+.2g} to {100 * own.hi:+.2g} % of its CPUs each second, {own.runs} runs"
     if own.lo <= 0 <= own.hi:
         return f"{what} has no shown trend ({ends})"

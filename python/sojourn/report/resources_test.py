@@ -38,7 +38,8 @@ def test_a_trend_of_cpu_time_is_shown_only_where_runs_agree() -> None:
     assert second.startswith("first that misses it")
     assert "no shown trend" in notes(CpuTrend(per_s=0.01, lo=-0.004, hi=0.024, runs=3))[0]
     assert "shrinks" in notes(CpuTrend(per_s=-0.01, lo=-0.02, hi=-0.001, runs=3))[0]
-    assert "the only run" in notes(CpuTrend(per_s=0.01, lo=None, hi=None, runs=1))[0]
+    single = notes(CpuTrend(per_s=-0.005, lo=None, hi=None, runs=1))[0]
+    assert "changes by -0.5 % of its CPUs each second in the only run" in single
 
 
 def test_what_the_sampler_used_at_most_is_rounded_up() -> None:

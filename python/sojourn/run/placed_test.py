@@ -119,12 +119,15 @@ def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
         placed.check_levels(spec, host.read(sample_s=0))
 
 
-def test_a_knob_that_does_not_reach_into_the_place_is_refused_with_why() -> None:
+@pytest.mark.parametrize(("knob", "level"), [("thp", "never"), ("egress", "10MB/s")])
+def test_a_knob_that_does_not_reach_into_the_place_is_refused_with_why(
+    knob: str, level: str
+) -> None:
     facts = host.read(sample_s=0)
-    inputs = {"kind": "memcached", "measure": ["sweep"], "knobs": {"thp": "never"}, "place": "vm"}
+    inputs = {"kind": "memcached", "measure": ["sweep"], "knobs": {knob: level}, "place": "vm"}
     with pytest.raises(SpecFault, match="does not reach a service in place vm") as caught:
         placed.check_levels(ServiceSpec.model_validate(inputs, strict=False), facts)
-    assert caught.value.at == "services.memcached.knobs.thp"
+    assert caught.value.at == f"services.memcached.knobs.{knob}"
     for kind in places.KINDS.values():
         assert set(kind.out_of_reach) <= set(knobs.KINDS), kind.name
         assert all(kind.out_of_reach.values())

@@ -8,16 +8,10 @@ from sojourn.host import cgroups
 from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage.moment import THREADS_MAX, Places, interfaces
 from sojourn.host.usage.outside import Outside
+from sojourn.host.usage.rates import DISK, NETWORK
 
 RESCTRL = "/sys/fs/resctrl"
 LOOPBACK = "lo"
-NETWORK = (
-    "network_rx_bytes_per_s",
-    "network_tx_bytes_per_s",
-    "network_rx_packets_per_s",
-    "network_tx_packets_per_s",
-)
-DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
 THREADS = (
     "thread_cpu_share_max",
     "runq_delay_share",
@@ -145,6 +139,8 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
         results["resident_bytes"] = float(min(known))
     if llc_bytes and not where.missing.get("llc_bytes"):
         results["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
+    if where.outside is not None:  # what limits QEMU's own files does not limit a guest's disk
+        return results
     return results | _disk_limits(tree, where.leader)
 
 

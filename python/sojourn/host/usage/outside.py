@@ -1,7 +1,8 @@
 """What a guest moves, counted at its tap and at its storage node's link.
 
 Nothing in the guest is asked. What this machine sends into the tap arrives in the guest, so the two
-ways change places. What it sends to the storage node is written, with the headers of the protocol.
+ways change places. What it sends to the storage node is written. Headers of the protocol and
+acknowledgements of the other way are counted as well.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ RESOURCES = (
         title="disk, read",
         unit=BYTES_PER_S,
         about="bytes that it had fetched from storage; of a guest, from its storage node, with the "
-        "protocol's headers",
+        "protocol's headers and acknowledgements",
     ),
     Resource(
         name="disk_write_bytes_per_s",

@@ -14,24 +14,24 @@ import contextlib
 import hashlib
 import os
 import re
-import select
-import signal
+import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
 from sojourn.install import vm as parts
 from sojourn.install.part import cache_folder, doubt
-from sojourn.places import proc, server_files
+from sojourn.places import server_files
 from sojourn.places.guest import domain
 from sojourn.places.guest.qemu import Machine
 from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book
 from sojourn.places.place import PlaceOption
 from sojourn.places.platform.daemons import Daemons
-from sojourn.places.process import KILL_S_MAX, Process
-from sojourn.places.process_end import Ended
+from sojourn.places.platform.libvirt_domain import Domain
+from sojourn.places.process import Process
 
 NAME = "libvirt"
 DAEMON, CALL, WITNESS = "libvirtd", "virsh", "virt-qemu-run"
@@ -64,9 +64,11 @@ seccomp_sandbox = 0
 security_driver = "none"
 stdio_handler = "file"
 """  # it opens tap and disks as root, then becomes the service's user (-runas), as without libvirt
+#: Over the system's bus systemd would move QEMU to another control group, and hold off a shutdown.
+VARIABLES = {"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"}
 EMULATOR = """\
 #!/bin/sh
-# {qemu} {size} {mtime}: libvirt asks another one anew what it can do
+# {size} bytes of {mtime}: libvirt asks another one anew what it can do
 [ -n "${log}" ] && exec >> "${log}" 2>&1
 exec {setsid} {qemu} "$@"
 """
@@ -84,7 +86,7 @@ class Libvirt:
             book: where its process is noted.
         """
         self._name, self._at = name, folder / NAME
-        self._daemons = Daemons(NAME, self._at, book)
+        self._daemons = Daemons(NAME, self._at, book, variables=VARIABLES)
         self._emulator = Path()
         self._count = 0
 
@@ -98,9 +100,11 @@ class Libvirt:
             _tool(program)
         (self._at / "etc").mkdir(mode=0o700, parents=True)
         cache = cache_folder() / NAME
-        if doubt(cache):  # what lies there would be run
+        if not doubt(cache):
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if doubt(cache):  # also of what was put there meanwhile: what lies there would be run
             cache = self._at / "cache"
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+            cache.mkdir(mode=0o700)
         (self._at / "etc/libvirtd.conf").write_text(DAEMON_CONF.format(folder=self._at))
         (self._at / "etc/qemu.conf").write_text(QEMU_CONF)
         for name, line in (
@@ -123,7 +127,7 @@ class Libvirt:
 
         Raises:
             HostFault: libvirt refuses it.
-            RunFault: its log is not a plain file.
+            RunFault: its log is not a plain file, or it has ended already.
         """
         self._count += 1
         name = f"{self._name}-{self._count}"
@@ -140,8 +144,8 @@ class Libvirt:
             path = machine.at / "domain.xml"
             path.write_text(text, encoding="utf-8")
             self._ask("create", str(path), within_s=CREATE_S_MAX)
-        pid = int((self._at / f"run/qemu/{name}.pid").read_text(encoding="ascii"))
-        return Domain(launch, self, name, pid)
+        file = self._at / f"run/qemu/{name}.pid"
+        return Domain(launch, name, file, partial(self.destroy, name))
 
     def destroy(self, name: str) -> None:
         """End a domain at once, if it is there."""
@@ -163,81 +167,6 @@ class Libvirt:
         return f"libvirt {release[0] if release else 'of unknown release'}"
 
 
-class Domain(Process):
-    """QEMU as libvirt started it: seen by its number, ended by libvirt, or else by the kernel."""
-
-    def __init__(self, launch: Launch, libvirt: Libvirt, name: str, pid: int) -> None:
-        """It runs already.
-
-        Raises:
-            RunFault: it has ended meanwhile.
-        """
-        self.what, self.pid, self.grouped = launch.what, pid, ("", "")
-        self._libvirt, self._name = libvirt, name
-        self._ledger, self._number = launch.ledger, 0
-        self._ended: Ended | None = None
-        self._handle = -1
-        stat = proc.stat(pid)
-        try:
-            self._handle = os.pidfd_open(pid)
-        except OSError:
-            stat = None
-        if stat is None:
-            raise RunFault(
-                f"{launch.what} has no guest: QEMU ended as it was started",
-                at=f"domain {name}",
-                fix="see service.log in the point's folder",
-            )
-        self._number = self._ledger.started(self.what, pid, stat.start_ticks)
-
-    def fileno(self) -> int:
-        """Becomes readable when it has ended; -1 after that was heard."""
-        return self._handle
-
-    def poll(self, within_s: float = 0.0) -> Ended | None:
-        """That it ended, of which libvirt hides the status; None if it has not within the time."""
-        if self._ended is None and select.select([self._handle], [], [], within_s)[0]:
-            self._ended = self._end("has ended by itself", 0.0)
-        return self._ended
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal to QEMU, if it is still there."""
-        if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, number)
-
-    def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
-        """End it: destroy the domain, wait, kill.
-
-        Raises:
-            RunFault: it cannot even be killed.
-        """
-        del term_s, first
-        if (ended := self.poll()) is not None:
-            return ended
-        stat = proc.stat(self.pid)
-        cpu_s = stat.cpu_ns / 1e9 if stat is not None else 0.0
-        self._libvirt.destroy(self._name)
-        if not select.select([self._handle], [], [], 0.0)[0]:
-            self.send(signal.SIGKILL)
-        if self._ended is None and not select.select([self._handle], [], [], KILL_S_MAX)[0]:
-            raise RunFault(
-                f"{self.what} (process {self.pid}) cannot be killed",
-                at=f"domain {self._name}",
-                fix="it hangs in the kernel: look at dmesg; `sojourn restore` tries again",
-            )
-        self._ended = self._ended or self._end("was ended by libvirt", cpu_s)
-        return self._ended
-
-    def _end(self, message: str, cpu_s: float) -> Ended:
-        """How it ended; what one used that has ended by itself is not known."""
-        os.close(self._handle)
-        self._handle = -1
-        self._ledger.undone(self._number)
-        status = -int(signal.SIGKILL)
-        return Ended(status=status, cpu_s=cpu_s, rss_kb_max=0, is_clean=True, message=message)
-
-
 def emulator(cache: Path, program: Path) -> Path:
     """A script that is QEMU as libvirt is to start it: in a session of its own, with the log.
 
@@ -246,8 +175,9 @@ def emulator(cache: Path, program: Path) -> Path:
     """
     facts = program.stat()
     # fmt: off
+    setsid, qemu = (shlex.quote(str(path)) for path in (_util("setsid"), program))
     text = EMULATOR.format(
-        qemu=program, size=facts.st_size, mtime=facts.st_mtime_ns, log=LOG, setsid=_util("setsid")
+        qemu=qemu, size=facts.st_size, mtime=facts.st_mtime_ns, log=LOG, setsid=setsid
     )
     # fmt: on
     path = cache / f"qemu-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

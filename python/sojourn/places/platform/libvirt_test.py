@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from sojourn import places, programs
-from sojourn.errors import HostFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.install import vm as parts
 from sojourn.places import Launch, proc
 from sojourn.places.guest import domain
@@ -24,14 +27,17 @@ from sojourn.places.users import User
 
 NAME = "sojourn-0123456789"
 #: libvirtd as a socket in its folder, the sixth word after the namespace's.
-DAEMON = ': > "$6/libvirt-sock"; mkdir -p "$6/run/qemu"; exec sleep 600'
+DAEMON = 'mkdir -p "$6/run/qemu"; : > "$6/libvirt-sock"; exec sleep 600'
 #: virsh as a guest that sleeps: what is created leaves its number where libvirt does.
-CALL = """
-at=${3#*socket=}; at=${at%/*}
-case ${4:-$1} in
+GUEST = f'setsid {sys.executable} -S -c "import time; time.sleep(600)"'
+CALL = f"""
+at=${{3#*socket=}}; at=${{at%/*}}
+case ${{4:-$1}} in
     --version) echo 9.0.0 ;;
     create)
-        setsid sleep 600 > /dev/null 2>&1 &
+        env > "$at/environment"
+        {GUEST} guest=sojourn-0123456789-1,debug-threads=on > /dev/null 2>&1 &
+        until grep -q guest= "/proc/$!/cmdline"; do :; done
         echo $! > "$at/run/qemu/sojourn-0123456789-1.pid" ;;
     destroy) kill -9 "$(cat "$at/run/qemu/$5.pid")" ;;
 esac
@@ -101,8 +107,10 @@ def test_a_domain_has_the_devices_of_the_lab_and_what_libvirt_has_a_word_for(
 
 
 def test_a_guest_is_created_seen_and_destroyed(
-    tools: Path, tmp_path: Path, machine: Machine
+    tools: Path, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://elsewhere/system")
+    monkeypatch.setenv("LIBVIRT_LOG_OUTPUTS", "1:file:/tmp/log")
     machine.at.mkdir(parents=True)
     steps: list[str] = []
     book = Book(steps)
@@ -119,6 +127,9 @@ def test_a_guest_is_created_seen_and_destroyed(
         ended = guest.stop()
         assert ended.message == "was ended by libvirt"
         assert guest.stop() == ended
+        seen = (tmp_path / "vm/libvirt/environment").read_text()
+        assert "LIBVIRT_" not in seen
+        assert "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent" in seen, "no systemd-machined"
         assert f"destroy {NAME}-1" in (tmp_path / "asked").read_text()
         guest = under.start(replace(machine), replace_name(under, launch))
         guest.send(signal.SIGKILL)
@@ -168,6 +179,76 @@ def test_a_domain_that_libvirt_refuses_is_reported_in_its_words(
     assert not book.open
 
 
+@pytest.mark.parametrize("number", ["", "4194305", "own"])
+def test_a_domain_that_has_ended_as_it_was_created_is_a_fault_and_no_other_process_is_taken(
+    number: str, tools: Path, tmp_path: Path, machine: Machine
+) -> None:
+    number = number.replace("own", str(os.getpid()))
+    machine.at.mkdir(parents=True)
+    at = tmp_path / "vm/libvirt/run/qemu"
+    fake(tools, libvirt.CALL, f"[ -z '{number}' ] || echo {number} > {at}/{NAME}-1.pid")
+    steps: list[str] = []
+    book = Book(steps)
+    under = Libvirt(NAME, tmp_path / "vm", book)
+    under.enter()
+    launch = Launch("web", ["x"], cwd=tmp_path, ledger=book, log=tmp_path / "log")
+    try:
+        with pytest.raises(RunFault, match="QEMU ended as it was started"):
+            under.start(machine, launch)
+    finally:
+        under.leave()
+    assert "note process web" not in steps
+
+
+def test_a_guest_is_ended_where_libvirtd_is_gone(
+    tools: Path, tmp_path: Path, machine: Machine
+) -> None:
+    machine.at.mkdir(parents=True)
+    book = Book([])
+    under = Libvirt(NAME, tmp_path / "vm", book)
+    under.enter()
+    launch = Launch("web", ["x"], cwd=tmp_path, ledger=book, log=tmp_path / "log")
+    guest = under.start(machine, launch)
+    (daemon, _), *_ = under._daemons._running
+    os.kill(daemon.pid, signal.SIGKILL)
+    fake(tools, libvirt.CALL, "echo 'error: failed to connect' >&2; exit 1")
+    assert guest.stop().is_clean
+    under.leave()
+    left = proc.stat(guest.pid)
+    assert left is None or left.state == "Z"  # a fake's parent does not reap it
+    assert not book.open
+
+
+def test_a_cache_into_which_others_may_write_is_not_used(tools: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.chmod(0o777)
+    under = Libvirt(NAME, tmp_path / "vm", Book([]))
+    under.enter()
+    under.leave()
+    assert not any(cache.iterdir())
+    assert under._emulator.is_relative_to(tmp_path / "vm")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
+def test_a_folder_that_lacks_one_for_libvirt_has_all_that_it_had(tmp_path: Path) -> None:
+    at, cache = tmp_path / "at", tmp_path / "cache"
+    at.mkdir()
+    cache.mkdir()
+    for name in ("passwd", "group"):
+        (at / name).write_text(f"{name} of libvirt\n")
+    made = (
+        "mount -t tmpfs none /var/log; cd /var/log; : > .dot; : > plain; mkdir one; ln -s one two"
+    )
+    seen = "ls -A /var/log; cat /etc/passwd; : > /var/log/libvirt/own"
+    script = f"{made}; exec sh {libvirt.SCRIPT} {at} {cache} sh -c '{seen}'"
+    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60)
+    words = done.stdout.split()
+    assert words == [".dot", "libvirt", "one", "plain", "two", "passwd", "of", "libvirt"]
+    assert (at / "log/own").exists()
+    assert not (at / "passwd").read_text().startswith("root")
+
+
 def test_the_script_that_is_qemu_is_written_once_for_each_qemu(tools: Path, tmp_path: Path) -> None:
     program = tools / parts.QEMU
     program.write_text('#!/bin/sh\necho "$0 $*"\n')
@@ -179,9 +260,18 @@ def test_the_script_that_is_qemu_is_written_once_for_each_qemu(tools: Path, tmp_
     other = libvirt.emulator(tmp_path, program)
     assert other != one
     text = other.read_text()
+    assert program.stat().st_size in map(int, re.findall(r"# (\d+) bytes", text))
     assert shlex.split(text.splitlines()[-1])[:3] == ["exec", str(tools / "setsid"), str(program)]
     one.write_text("echo evil")
     program.write_text('#!/bin/sh\necho "$0 $*"\n')
     os.utime(program, ns=(its.st_atime_ns, its.st_mtime_ns))
     assert libvirt.emulator(tmp_path, program) == one
     assert "evil" not in one.read_text()
+    odd = tmp_path / "$(reboot) 'of mine'\nreboot"
+    odd.write_text("")
+    text = libvirt.emulator(tmp_path, odd).read_text()
+    assert shlex.split(text.partition("exec ")[2].partition("exec ")[2]) == [
+        str(tools / "setsid"),
+        str(odd),
+        "$@",
+    ]

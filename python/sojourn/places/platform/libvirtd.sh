@@ -11,7 +11,7 @@ shift 2
 beside() { # a folder with all that is in $1 and the empty folder libvirt, in its place
     mkdir -p "$at/top"
     mount -t tmpfs -o mode=755 none "$at/top"
-    for one in "$1"/*; do
+    for one in "$1"/* "$1"/.[!.]*; do
         new=$at/top/${one##*/}
         if [ -L "$one" ]; then
             cp -P "$one" "$new"

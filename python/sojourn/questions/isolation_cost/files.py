@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ class CostTable(Table):
     lab_ns: list[int]
     amiss: list[str]
     checks: int
-    probed: list[list[int]] = Field(default_factory=list)
+    probed: list[list[Annotated[int, Field(gt=0, lt=1 << 63)]]] = Field(default_factory=list)
 
 
 class CostFile(Table):

@@ -75,6 +75,9 @@ class Fake(Mechanism):
     def put_back(self) -> None:
         self._do("back")
 
+    def probed(self) -> tuple[int, ...]:
+        return (3, 4)
+
 
 def _timed(fake: Mechanism, missing: str = "", name: str = "fake") -> timing.Timed:
     kind = MechanismKind(name=name, about="", lacks=lambda _: None, build=lambda _: fake)
@@ -139,6 +142,22 @@ def test_a_change_that_did_not_bite_is_reported(facts: host.Facts) -> None:
         [one], _mechanism_inputs(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False
     )
     assert one.amiss == ["the kernel says a"] * timing.BLOCKS
+
+
+def test_work_is_timed_after_blocks_without_load_where_nothing_is_amiss(
+    facts: host.Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, counts = _mechanism_inputs(facts, MemoryBook()), {False: 8, True: 1}
+    good, wrong, loaded = _timed(Fake()), _timed(Fake(wrong="it booted")), _timed(Fake())
+    timing.without_load([good, wrong], inputs, counts, 1, lambda: False)
+    assert good.probed == [[3, 4]] * timing.BLOCKS
+    assert wrong.probed == []
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "sleep", lambda s: clock.__setitem__(0, clock[0] + s))
+    timing.under_load([loaded], inputs, counts, length_s=5.0, seed=1, stop=lambda: False)
+    assert loaded.checks > 0
+    assert loaded.probed == [], "it would slow the requests before the next change"
 
 
 def test_under_load_each_has_its_turn_or_its_lack_is_reported(

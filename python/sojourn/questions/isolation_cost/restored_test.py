@@ -11,7 +11,8 @@ from sojourn.questions.isolation_cost import restored
 from sojourn.questions.isolation_cost.costs import Cost, cost
 from sojourn.questions.isolation_cost.judge import Row
 from sojourn.questions.isolation_cost.plan import IDLE
-from sojourn.questions.isolation_cost.restored import BOOTED, RESTORED, alike
+from sojourn.questions.isolation_cost.restored import BOOTED, RESTORED, Alike, alike
+from sojourn.stats.interval import Interval
 
 
 def blocks(mean_ns: float, count: int, seed: int, spread: float = 0.02) -> tuple[float, ...]:
@@ -35,11 +36,29 @@ def both(factor: float, count: int = 8) -> tuple[Row, Row]:
     )
 
 
-def test_the_interval_covers_one_where_both_are_the_same() -> None:
+@pytest.mark.parametrize(("booted", "own", "spread"), [(4, 6, 0.05), (3, 3, 0.02), (3, 3, 0.06)])
+def test_the_interval_covers_one_where_both_are_the_same(
+    booted: int, own: int, spread: float
+) -> None:
     """Nominal 95 %; of 1000 draws at least 92.9 % cover, three sigma below."""
-    results = [alike(blocks(1e7, 4, n), blocks(1e7, 6, 5000 + n, 0.05)) for n in range(1000)]
+    results = [
+        alike(blocks(1e7, booted, n), blocks(1e7, own, 5000 + n, spread)) for n in range(1000)
+    ]
     covered = sum(one is not None and one.interval.lo <= 1 <= one.interval.hi for one in results)
     assert covered >= 929
+
+
+def test_it_is_apart_only_where_the_whole_interval_is() -> None:
+    for lo, hi, is_apart, is_alike in (
+        (1.09, 3.0, False, False),
+        (1.11, 3.0, True, False),
+        (0.5, 0.9, True, False),
+        (0.5, 0.95, False, False),
+        (0.92, 1.09, False, True),
+        (0.8, 1.2, False, False),
+    ):
+        one = Alike(ratio=(lo * hi) ** 0.5, interval=Interval(lo=lo, hi=hi), blocks=(3, 3))
+        assert (one.is_apart, one.is_alike) == (is_apart, is_alike), (lo, hi)
 
 
 @pytest.mark.parametrize(("factor", "words"), [(1.0, "alike"), (1.09, "apart is shown")])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
@@ -227,3 +228,10 @@ def test_a_restored_guest_that_measures_otherwise_is_doubted(
     assert bool(restored.doubts) is is_doubted
     assert ("Doubted: restart_vm_restored" in section.answer) is is_doubted
     assert ("The same work in a restored guest" in section.answer) is not is_doubted
+
+
+@pytest.mark.parametrize("ns", [0, -1, 1 << 70])
+def test_a_file_with_times_that_no_work_takes_is_refused(ns: int) -> None:
+    with pytest.raises(ValidationError):
+        _table("restart_vm", [1], probed=[[5, ns]])
+    assert _table("restart_vm", [1], probed=[[5, 7]]).probed == [[5, 7]]

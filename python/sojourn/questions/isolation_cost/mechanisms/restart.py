@@ -91,10 +91,12 @@ class Restart(Mechanism):
 
     def probed(self) -> tuple[int, ...]:
         """Of a guest: a loop in its agent. The first is left out, because nothing is warm yet."""
-        if not isinstance(self._task, Guest):
+        if not isinstance(self._task, Guest) or self._starts < 2:  # the first one may have booted
             return ()
-        results = [self._task.work(ROUNDS) for _ in range(PROBES)]
-        return tuple(ns for ns in results[1:] if ns is not None)
+        results: list[int] = []
+        while len(results) < PROBES and (ns := self._task.work(ROUNDS)) is not None:
+            results.append(ns)  # one that does not answer is not asked again
+        return tuple(results[1:])
 
     def put_back(self) -> None:
         """End it, and unmake its place."""

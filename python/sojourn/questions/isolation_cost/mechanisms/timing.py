@@ -51,7 +51,7 @@ class Timed:
         changes: (begin, end) of each single change under load, ns of the Unix clock.
         lab_ns: the same change by the lab's knob, journal and all, ns.
         amiss: what read-backs after blocks found wrong.
-        probed: times of a fixed piece of work after each block, ns.
+        probed: times of a fixed piece of work after each block without load, ns.
     """
 
     kind: MechanismKind
@@ -114,8 +114,6 @@ def checked(mechanism: Mechanism, into: Timed, which: int) -> None:
     into.checks += 1
     if why := mechanism.amiss(which):
         into.amiss.append(why)
-    elif times := mechanism.probed():
-        into.probed.append(list(times))
 
 
 def looked(kinds: Mapping[str, MechanismKind], inputs: MechanismInputs) -> list[Timed]:
@@ -162,7 +160,11 @@ def _block(into: Timed, inputs: MechanismInputs, count: int, stop: Stop) -> None
     def act(mechanism: Mechanism) -> None:
         which = _warmed(mechanism, into)
         which = apply(mechanism, into, which, count, stop)
+        seen = len(into.amiss)
         checked(mechanism, into, 1 - which)
+        # Under load it would disturb the requests before the next change.
+        if len(into.amiss) == seen and (times := mechanism.probed()):
+            into.probed.append(list(times))
 
     _with(into, inputs, act)
 
