@@ -79,7 +79,7 @@ class ControllerKind:
         Args:
             present: names of `NEEDS` that the machine and the configuration have.
             asked: more that is needed, by `asks`.
-            reasons: of what is missing: what this machine lacks, and how to get it.
+            reasons: of what is missing: which group lacks what, and how to get it.
 
         Raises:
             HostFault: it names all that is missing, and how to get each.
@@ -100,4 +100,4 @@ def _missing(name: str, reason: tuple[str, str] | None) -> tuple[str, str]:
     if reason is None:
         return what, fix
     lack, its_fix = reason
-    return f"{what}, and there is no {lack}", its_fix or fix
+    return f"{what} ({lack})", its_fix or fix

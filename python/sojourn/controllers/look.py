@@ -107,7 +107,7 @@ class Allocation(Part):
     """Bytes/s that it may read, and that it may write, on its disk; null: no limit."""
     frozen: bool = False
     """Whether none of its tasks runs."""
-    policy: Annotated[str, Field(pattern=r"^(other|batch|idle|nice:1?\d)$")] | None = None
+    policy: Annotated[str, Field(pattern=r"^(other|batch|idle|nice:1?[0-9])$")] | None = None
     """How the kernel orders its threads: "idle", "batch", "other", or a nice value such as
     "nice:5"; null: as before the manager, each thread by itself."""
     egress: Amount | None = None

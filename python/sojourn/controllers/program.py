@@ -24,19 +24,20 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError
 
-from sojourn.controllers.look import Change, Decision, History, Knob, Level, Part, mistake
+from sojourn.controllers.look import Change, Decision, History, Knob, Part, mistake
 from sojourn.errors import RunFault, SpecFault
 
 PREFIX = "program:"
 ANSWER_S = 1.0
 END_S = 2.0
 LINE_BYTES = 1 << 16
+NAME_MAX = 64  # characters: no group and no level has more
 
 
 class _Change(Part):
-    group: str
+    group: Annotated[str, Field(max_length=NAME_MAX)]
     knob: Knob
-    level: Level
+    level: bool | int | float | Annotated[str, Field(max_length=NAME_MAX)] | None
     reason: Annotated[str, Field(max_length=500)]
 
 

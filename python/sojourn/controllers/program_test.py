@@ -82,6 +82,25 @@ def test_a_look_that_no_pipe_holds_is_read_and_answered(
         assert [one.decide(large()).changes for _ in range(2)] == [(), ()]
 
 
+@pytest.mark.parametrize("key", ["group", "level"])
+@pytest.mark.parametrize(
+    "value", ["NaN", "Infinity", "1e400", "[]", "{}", f'"{"x" * 65}"', "1" * 5000, r'"\ud800"']
+)
+def test_a_value_that_no_group_and_no_level_has_is_a_fault(
+    key: str, value: str, tmp_path: Path
+) -> None:
+    words = {"group": '"batch"', "knob": '"ways"', "level": "1", "reason": '""', key: value}
+    change = ", ".join(f'"{name}": {word}' for name, word in words.items())
+    answer = f'{{"changes": [{{{change}}}]}}'
+    code = f"input(); print({answer!r}, flush=True); input()"
+    with (
+        started(tmp_path, code) as one,
+        pytest.raises(RunFault, match="answered what is no decision") as caught,
+    ):
+        one.decide(History(looks=(look(0),)))
+    assert len(caught.value.what) < 200
+
+
 @pytest.mark.parametrize("rest", ["", "; wait"])
 def test_what_a_program_has_started_ends_with_it(tmp_path: Path, rest: str) -> None:
     """Whether the program itself has ended before or not."""

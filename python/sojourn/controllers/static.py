@@ -8,8 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pydantic import ValidationError
+
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Change, Decision, History, Knob, Level, for_all
+from sojourn.controllers.look import (
+    Allocation,
+    Change,
+    Decision,
+    History,
+    Knob,
+    Level,
+    for_all,
+    mistake,
+)
+from sojourn.errors import SpecFault
 
 CONSTANTS = {
     "idle": 0.0,
@@ -75,7 +87,20 @@ def _policy(constants: Mapping[str, float]) -> str:
 
 
 def asks(constants: Mapping[str, float]) -> tuple[Knob, ...]:
-    """Knobs that it will set; a weight is left alone where the group has it already."""
+    """Knobs that it will set; a weight is left alone where the group has it already.
+
+    Raises:
+        SpecFault: one of them has no such level, so that the manager would end by it.
+    """
+    for knob, level in _levels(constants):
+        try:
+            Allocation.model_validate({knob: level})
+        except ValidationError as error:
+            raise SpecFault(
+                f"static cannot set {knob} {level}: {mistake(error)}",
+                at="constants",
+                fix="see docs/howto/manage.md, What it can move",
+            ) from None
     return tuple(knob for knob, _ in _levels(constants) if knob != "weight")
 
 

@@ -11,9 +11,9 @@ so it is certainly the lab's. With it go its class and its filter, and the link 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,23 +51,27 @@ class Bucket:
         return self.major << 16
 
     def ask(self, act: Callable[[Any, int], Answer]) -> Answer:
-        """Speak to the kernel of its namespace: `act` gets a netlink socket and the link number."""
+        """Speak to the kernel of its namespace: `act` gets a netlink socket and the link number.
+
+        Raises:
+            OSError: the kernel refused; with ENODEV, link or namespace are gone.
+        """
 
         def work() -> Answer:
-            if self.space and str(net_space.OWN.readlink()) != self.space:
-                raise OSError(0, "the network namespace is gone")
+            if self.space and net_space.are_one("thread-self", 1):
+                raise PermissionError(errno.EPERM, "these are the machine's own links")
             with network.netlink() as route:
                 result = route.link_lookup(ifname=self.link)
                 if not result:
-                    raise OSError(0, f"there is no link {self.link}")
+                    raise OSError(errno.ENODEV, f"there is no link {self.link}")
                 return act(route, int(result[0]))
 
         if not self.space:
             return network.inside(self.netns, work) if self.netns else work()
-        entrance = net_space.entrance(self.space, self.netns)
-        if entrance is None:
-            raise OSError(0, "the network namespace is gone")
-        return network.inside(entrance, work)
+        with net_space.opened(self.space, self.netns) as entrance:
+            if entrance is None:
+                raise OSError(errno.ENODEV, "the network namespace is gone")
+            return network.inside(entrance, work)
 
     def facts(self) -> dict[str, object]:
         """What the book needs to undo it."""
@@ -158,21 +162,28 @@ def rate(bucket: Bucket) -> int:
 
 
 def is_there(bucket: Bucket) -> bool:
-    """Whether the link has this bucket."""
+    """Whether the link has this bucket; OSError if that cannot be seen."""
     if bucket.netns and not bucket.space and not network.is_mounted(bucket.netns):
         return False
     try:
         return root_of(bucket) == (KIND, bucket.handle)
-    except OSError:
-        return False  # the link is gone, and all that was on it
+    except OSError as error:
+        if error.errno == errno.ENODEV:  # the link is gone, and all that was on it
+            return False
+        raise
 
 
 def remove(bucket: Bucket) -> None:
     """Remove it, if it is there; OSError if refused."""
-    if is_there(bucket):
+    if not is_there(bucket):
+        return
+    try:
         bucket.ask(
             lambda route, index: route.tc("del", index=index, handle=bucket.handle, root=True)
         )
+    except OSError:
+        if is_there(bucket):  # else it went meanwhile
+            raise
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
@@ -185,15 +196,11 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
         raise ValueError(f"{space} is not the number of a network namespace")
     major = int(facts["major"])
     bucket = Bucket(link=str(facts["link"]), netns=netns, major=major, space=space)
-    if not is_there(bucket):
-        return None
     what = f"bandwidth limit on {bucket.link}"
-    return _undone(what, partial(remove, bucket))
-
-
-def _undone(what: str, act: Callable[[], None]) -> Undone:
     try:
-        act()
+        if not is_there(bucket):
+            return None
+        remove(bucket)
     except OSError as error:
         return Undone(what=what, how=f"cannot be removed: {error.strerror}", is_done=False)
     return Undone(what=what, how="removed", is_done=True)

@@ -64,6 +64,38 @@ def attrs(leader: int) -> list[str]:
     return [attr.get(task.tid).text for task in proc.tasks(leader)]
 
 
+def test_a_thread_that_ends_before_it_is_changed_is_no_refusal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As most threads of a group that starts many do: it is read, ends, and is then written."""
+    with subprocess.Popen(["sleep", "60"]) as server:
+        ticks = settings.start_ticks(Tree(), server.pid, server.pid)
+        owner = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
+        one = Setting(kind=settings.POLICY, what="", old="", new=meant("batch").text, **owner)
+        put_attr = attr.put
+
+        def late(tid: int, wanted: Attr) -> None:
+            server.kill()
+            server.wait(20)
+            put_attr(tid, wanted)
+
+        monkeypatch.setattr(attr, "put", late)
+        assert settings.change(one, one.new, Tree()) == ""
+
+
+def test_a_thread_that_lives_and_is_not_changed_is_a_refusal(
+    server: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_tid: int, _wanted: Attr) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    ticks = settings.start_ticks(Tree(), server.pid, server.pid)
+    owner = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
+    one = Setting(kind=settings.POLICY, what="", old="", new=meant("batch").text, **owner)
+    monkeypatch.setattr(attr, "put", refused)
+    assert settings.change(one, one.new, Tree()) == "Operation not permitted"
+
+
 @PRIVILEGED
 @pytest.mark.parametrize(
     "level", ["nice:-5", "batch", "idle", "fifo:1", "rr:2", "other", "slice:3ms"]

@@ -114,7 +114,8 @@ def change(setting: Setting, level: str, tree: Tree) -> str:
     try:
         WAYS[setting.kind].write(setting, level, tree)
     except OSError as error:
-        return error.strerror or "refused"
+        is_gone = read(setting, tree) is None  # a thread may end between the two
+        return "" if is_gone else error.strerror or "refused"
     text = read(setting, tree)
     if text in (None, level):
         return ""

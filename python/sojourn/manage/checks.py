@@ -50,8 +50,8 @@ def harm(change: Change, start: Allocation, allowed: Collection[Knob]) -> str:
         return f"of a service it sets {' and '.join(allowed) or 'no knob'}"
     if change.knob == "cores" and change.level == 0:
         return "a service has at least one core"
-    is_number = isinstance(change.level, int | float)
-    if change.knob == "weight" and is_number and float(change.level or 0) < start.weight:
+    level = change.level
+    if change.knob == "weight" and isinstance(level, int | float) and level < start.weight:
         return f"the service had {start.weight} before"
     return ""
 

@@ -117,6 +117,13 @@ def test_a_level_or_a_group_that_there_is_not_is_refused() -> None:
     assert "web, batch" in caught.value.fix
 
 
+def test_a_number_that_no_float_holds_is_refused_as_any_other() -> None:
+    with pytest.raises(RunFault, match="weight is from 0"):
+        checked(FOREIGN, "web", "weight", 10**400)
+    with pytest.raises(RunFault, match="the service had 80 before"):
+        checked(FOREIGN, "web", "weight", -(10**400))
+
+
 @pytest.mark.parametrize(("knob", "level"), [("weight", "50"), ("cores", "1")])
 def test_a_level_of_another_type_is_refused_of_a_service_too(knob: Knob, level: Level) -> None:
     with pytest.raises(RunFault, match=f"web cannot be given {knob} {level}"):

@@ -393,7 +393,7 @@ def vanished(here: Stand) -> None:
     """The batch program ends, and somebody removes its group."""
     program = here.programs["batch"]
     program.kill()
-    program.wait()
+    program.wait(20)
     for group in [one for one in here.made if str(one).endswith("batch")]:
         testing.remove_group(group)
 
@@ -476,7 +476,7 @@ def test_the_last_process_of_its_role_that_ends_is_a_fault(here: Stand) -> None:
             here.window()
             yield
             program.kill()
-            program.wait()
+            program.wait(20)
             yield
 
         try:
@@ -530,7 +530,7 @@ def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
         def vanish() -> None:
             own.append(hierarchy.folder(testing.TREE, other.pid))
             other.kill()
-            other.wait()
+            other.wait(20)
 
         seen: list[float | None] = []
         steps: list[Callable[[], object]] = [here.window, vanish, here.window]
@@ -730,7 +730,7 @@ def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
         assert Path(f"/proc/{program.pid}/cgroup").read_text() == own
     finally:
         program.kill()
-        program.wait()
+        program.wait(20)
 
 
 # The program itself, as people start it.
@@ -764,7 +764,7 @@ def capped_after(here: Stand, act: Callable[[subprocess.Popen[str], int], None])
         manager.send_signal(signal.SIGCONT)
         if manager.poll() is None:
             manager.kill()
-        manager.wait()
+        manager.wait(20)
     restore()
 
 

@@ -74,8 +74,8 @@ def of(group: Managed, tree: Tree, diag: Diag | None) -> Facts:
     missing: dict[str, str] = {}
     pids = group.pids()
     pid, namespace, why = _namespace(tree, pids)
-    is_here = namespace == reading.inode(tree, "/proc/self/net/dev")
-    first = reading.inode(tree, "/proc/1/net/dev")
+    is_here = namespace == reading.inode(tree, links("self"))
+    first = reading.inode(tree, links(1))
     is_own = bool(pid) and not is_here and first not in {namespace, None}
     if not is_own:
         missing["network"] = why or "its network namespace is the machine's or the manager's"
@@ -108,9 +108,14 @@ def of(group: Managed, tree: Tree, diag: Diag | None) -> Facts:
     )
 
 
+def links(pid: int | str) -> str:
+    """The file with a process's links: its inode is another one in each network namespace."""
+    return f"/proc/{pid}/net/dev"
+
+
 def _namespace(tree: Tree, pids: Iterable[int]) -> tuple[int, int, str]:
     """A process, the inode that its network namespace is known by, and why there is none."""
-    inodes = {reading.inode(tree, f"/proc/{pid}/net/dev"): pid for pid in islice(pids, PIDS_MAX)}
+    inodes = {reading.inode(tree, links(pid)): pid for pid in islice(pids, PIDS_MAX)}
     known = {inode: pid for inode, pid in inodes.items() if inode is not None}
     if len(known) != 1:
         many = "its processes are in several network namespaces"

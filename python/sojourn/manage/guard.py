@@ -49,8 +49,7 @@ class Guard:
                 is_ready = self._mine.recv(1) == b"r"
         finally:
             if not is_ready:  # it must not cap what was never taken
-                self._process.kill()
-                self._process.wait()
+                self._kill()
                 self._mine.close()
         if not is_ready:
             raise RunFault(
@@ -97,6 +96,10 @@ class Guard:
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self._kill()
         self._mine.close()
+
+    def _kill(self) -> None:
+        self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a frozen one ends when it is thawed
+            self._process.wait(END_S)

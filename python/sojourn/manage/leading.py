@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
 from sojourn.host.tree import Tree
-from sojourn.manage import accounts, facts, monitors, sockets
+from sojourn.manage import accounts, facts, monitors, reading, sockets
 from sojourn.manage.facts import Facts
 from sojourn.manage.groups import Managed
 from sojourn.manage.sockets import ESTABLISHED, LISTEN, Queue
@@ -30,6 +30,7 @@ from sojourn.manage.spared import Spared
 #: Of one core, that these readings of all groups together may take.
 FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 6e-4, 4e-4
 FACTS_S = 2.0  # at least between two looks at what changes seldom
+ACCOUNTS_S = 0.45  # and at what only grows: as often as the machine's own pressure is read
 ACCEPT, RECEIVE = facts.QUEUES
 FIRST = "a rate needs two readings"
 SHRANK = "its count shrank"
@@ -54,7 +55,7 @@ class _State:
     missing: dict[str, str] = field(default_factory=dict)
     of_facts: Spared = field(default_factory=lambda: Spared(FACTS_SHARE, FACTS_S))
     of_queues: Spared = field(default_factory=lambda: Spared(QUEUES_SHARE))
-    of_accounts: Spared = field(default_factory=lambda: Spared(ACCOUNTS_SHARE))
+    of_accounts: Spared = field(default_factory=lambda: Spared(ACCOUNTS_SHARE, ACCOUNTS_S))
 
     def put(self, name: str, value: float | None, t_s: float, why: str = UNREADABLE) -> None:
         """A signal was read; None: it is absent, because of `why`."""
@@ -137,6 +138,7 @@ class Leading:
             every: list[Queue] | None = []
             if diag is None:
                 every = sockets.of_process(self._tree, now.at)
+                every = every if self._is_in(now, now.at) else None
                 state.put(ACCEPT, _waiting(every, LISTEN, now), t_s)
             elif not now.others:
                 every = diag.queues(ESTABLISHED, now.ports)
@@ -168,7 +170,16 @@ class Leading:
             state.totals.pop("network", None)
             state.put("network", None, t_s, CROWDED)
         else:
-            state.put_rate("network", accounts.network_bytes(self._tree, state.facts.pid), t_s)
+            moved = accounts.network_bytes(self._tree, state.facts.pid)
+            is_own = self._is_in(state.facts, state.facts.pid)
+            state.put_rate("network", moved if is_own else None, t_s)
+
+    def _is_in(self, now: Facts, pid: int) -> bool:
+        """Whether a process is in the group's network namespace: another may have its number now.
+
+        It is asked after its files were read.
+        """
+        return reading.inode(self._tree, facts.links(pid)) == now.namespace
 
 
 def _waiting(queues: list[Queue] | None, state: int, now: Facts) -> int | None:

@@ -40,6 +40,7 @@ CPUS = 4
         ("policy", "nice:-5", "match pattern"),
         ("policy", "nice:20", "match pattern"),
         ("policy", "idle\n", "match pattern"),
+        ("policy", "nice:\N{ARABIC-INDIC DIGIT FIVE}", "match pattern"),
         ("policy", 5, "valid string"),
         ("egress", -1.0, "egress is from 0"),
         ("frequency", "2GHz", "valid number"),

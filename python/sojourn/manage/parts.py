@@ -73,11 +73,11 @@ def _reasons(groups: Mapping[str, Managed]) -> dict[str, tuple[str, str]]:
     """Of knobs that a best-effort group has not: what is missing, and how to get it."""
     ones = [one for one in groups.values() if one.is_best_effort]
     reasons = {
-        str(knob): (f"{lack.missing} of {one.name}", lack.fix)
+        str(knob): (f"{one.name} lacks {lack.missing}", lack.fix)
         for one in ones
         for knob, lack in one.lacks().items()
     }
     if len(ones) > 1:
-        only = ("one best-effort group alone", "name one control group for all best-effort work")
+        only = ("there are several", "name one control group for all best-effort work")
         reasons["frequency"] = reasons.get("frequency", only)
     return reasons

@@ -2,21 +2,64 @@
 
 - `KillMode=process`: when the manager is killed, its warden must live long enough to set the caps.
 - No capability is left, because files of control groups belong to root, and the manager runs as
-  root. A tracer that is the window source keeps four.
+  root. A tracer that is the window source keeps four. A knob that is no file of a control group has
+  the rights of `KNOBS` if the rule sets it. Of a program only `egress` is known, by a `link`.
 - Of the file system it writes control groups, its state folder and the folders of its own logs.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from sojourn.controllers.named import rule
+from sojourn.controllers.rule import OfKind
 from sojourn.errors import SpecFault
+from sojourn.host.capacity import CPU_DIR
+from sojourn.knobs import resctrl
 from sojourn.manage.config import Config
 
 NAME = "sojourn-manage.service"
 STATE = "/var/lib/sojourn"
+
+
+class Rights(NamedTuple):
+    """What one part of a manager needs beyond those of all; each is a list of words.
+
+    Attributes:
+        writes: folders; "-" first: it need not be there.
+        namespaces: of RestrictNamespaces.
+    """
+
+    capabilities: str = ""
+    calls: str = ""
+    families: str = ""
+    writes: str = ""
+    namespaces: str = ""
+    is_realtime: bool = False
+
+
 TRACES = "CAP_BPF CAP_PERFMON CAP_NET_ADMIN CAP_SYS_PTRACE"  # of the tracer, as window source
+TRACER = Rights(capabilities=TRACES, calls="bpf perf_event_open setns")
+NETWORK = Rights(families="AF_INET AF_INET6")
+RESCTRL = Rights(writes=f"-{resctrl.MOUNT}")
+#: Of each knob that is no file of a control group.
+KNOBS: Mapping[str, Rights] = {
+    # A thread that was real-time is so again at the end.
+    "policy": Rights(capabilities="CAP_SYS_NICE", is_realtime=True),
+    # To see, to enter and to change a namespace.
+    "egress": Rights(
+        capabilities="CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN",
+        calls="setns",
+        families="AF_NETLINK",
+        namespaces="net",
+    ),
+    "frequency": Rights(writes=f"-{CPU_DIR}"),
+    "ways": RESCTRL,
+    "bandwidth": RESCTRL,
+}
 UNIT = """\
 [Unit]
 Description=Sojourn: keep services within their targets beside best-effort work
@@ -50,8 +93,8 @@ PrivateDevices=yes
 PrivateTmp={private_tmp}
 PrivateNetwork={private_network}
 RestrictAddressFamilies={families}
-RestrictNamespaces=yes
-RestrictRealtime=yes
+RestrictNamespaces={namespaces}
+RestrictRealtime={restrict_realtime}
 RestrictSUIDSGID=yes
 LockPersonality=yes
 SystemCallArchitectures=native
@@ -85,20 +128,37 @@ def unit(path: Path, config: Config, listen: str) -> str:
     words = [sys.executable, "-P", "-m", "sojourn", "manage", "--config", str(path.absolute())]
     words += ["--listen", listen] if listen else []
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}
-    is_traced = bool(config.windows.tracer)
-    has_network = bool(listen or config.windows.url or is_traced)
+    has_network = bool(listen or config.windows.url or config.windows.tracer)
+    every = [*([TRACER] if config.windows.tracer else []), *([NETWORK] if has_network else [])]
+    every += [KNOBS[knob] for knob in _knobs(config) if knob in KNOBS]
     disks = [group.disk for group in config.groups.values()]
     named = [config.windows.file, config.audit, config.record, *disks]
     return UNIT.format(
         command=" ".join(_quoted(word) for word in words),
         state=STATE,
-        writes="".join(f" {_quoted(folder)}" for folder in sorted(folders)),
+        writes="".join(f" {_quoted(folder)}" for folder in sorted(folders)) + _all(every, "writes"),
         private_tmp="no" if any(name.startswith("/tmp/") for name in named) else "yes",  # noqa: S108
         private_network="no" if has_network else "yes",
-        capabilities=TRACES if is_traced else "",
-        calls=" bpf perf_event_open setns" if is_traced else "",
-        families="AF_UNIX AF_INET AF_INET6" if has_network else "AF_UNIX",
+        capabilities=_all(every, "capabilities").strip(),
+        calls=_all(every, "calls"),
+        families="AF_UNIX" + _all(every, "families"),
+        namespaces=_all(every, "namespaces").strip() or "yes",
+        restrict_realtime="no" if any(one.is_realtime for one in every) else "yes",
     )
+
+
+def _knobs(config: Config) -> tuple[str, ...]:
+    """Knobs that the rule sets; of a program those that the configuration speaks of."""
+    one = rule(config.controller, config.constants)
+    if isinstance(one, OfKind):
+        return one.kind.asks(one.constants)
+    return ("egress",) if any(group.link for group in config.groups.values()) else ()
+
+
+def _all(every: Sequence[Rights], key: str) -> str:
+    """Words of all of them, each once, with a blank before each."""
+    words = [word for one in every for word in getattr(one, key).split()]
+    return "".join(f" {word}" for word in dict.fromkeys(words))
 
 
 def _quoted(word: str) -> str:

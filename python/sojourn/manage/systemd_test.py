@@ -47,6 +47,50 @@ def test_it_may_write_its_logs_and_use_the_network_only_if_it_has_some(tmp_path:
     assert section["ExecStart"].endswith(f"--config {tmp_path}/manage.toml --listen 127.0.0.1:9123")
 
 
+@pytest.mark.parametrize(
+    ("constants", "key", "words"),
+    [
+        ("sched_idle = 1", "CapabilityBoundingSet", "CAP_SYS_NICE"),
+        ("nice = 5", "RestrictRealtime", "no"),
+        ("egress = 1e6", "CapabilityBoundingSet", "CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN"),
+        ("egress = 1e6", "SystemCallFilter", "@system-service setns"),
+        ("egress = 1e6", "RestrictNamespaces", "net"),
+        ("egress = 1e6", "RestrictAddressFamilies", "AF_UNIX AF_NETLINK"),
+        ("egress = 1e6", "PrivateNetwork", "yes"),
+        ("frequency = 1e9", "ReadWritePaths", "/sys/fs/cgroup -/sys/devices/system/cpu"),
+        ("ways = 2\nbandwidth = 50", "ReadWritePaths", "/sys/fs/cgroup -/sys/fs/resctrl"),
+        ("ways = 2\nnice = 5", "CapabilityBoundingSet", "CAP_SYS_NICE"),
+        ("quota = 0.5\nio = 1e6\nfrozen = 1", "CapabilityBoundingSet", ""),
+    ],
+)
+def test_a_knob_has_the_rights_that_it_needs_and_no_other_knob_has_them(
+    constants: str, key: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "manage.toml"
+    path.write_text(of("static", constants))
+    section, usual = service(systemd.unit(path, configs.read(path), "")), service(unit(tmp_path))
+    assert section[key] == words
+    assert (usual["RestrictRealtime"], usual["RestrictNamespaces"]) == ("yes", "yes")
+    assert usual["SystemCallFilter"] == "@system-service"
+
+
+@pytest.mark.parametrize(("more", "has"), [("", False), ('link = "eth0"', True)])
+def test_of_a_program_only_a_link_says_what_it_sets(
+    more: str, tmp_path: Path, *, has: bool
+) -> None:
+    path = tmp_path / "manage.toml"
+    path.write_text(
+        f'{of("program:true")}\n[groups.more]\nrole = "best-effort"\ncgroup = "/more"\n{more}'
+    )
+    section = service(systemd.unit(path, configs.read(path), ""))
+    assert ("CAP_SYS_ADMIN" in section["CapabilityBoundingSet"]) is has
+
+
+def of(controller: str, constants: str = "") -> str:
+    """The configuration, with another rule."""
+    return GOOD.replace("posterior", controller).replace("rest_s = 60", constants)
+
+
 def test_it_sees_the_folder_of_temporary_files_where_a_path_is_in_it(tmp_path: Path) -> None:
     assert service(unit(tmp_path))["PrivateTmp"] == "yes"
     path = tmp_path / "manage.toml"
@@ -75,7 +119,10 @@ def test_a_name_is_one_word_and_no_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
 def test_systemd_reads_it(tmp_path: Path) -> None:
     path = tmp_path / systemd.NAME
-    path.write_text(unit(tmp_path))
+    rights = "sched_idle = 1\negress = 1e6\nfrequency = 1e9\nways = 2"
+    config = tmp_path / "manage.toml"
+    config.write_text(of("static", rights))
+    path.write_text(systemd.unit(config, configs.read(config), ""))
     verify = ["systemd-analyze", "verify", "--man=no", str(path)]
     done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
     own = [line for line in done.stderr.splitlines() if systemd.NAME in line]

@@ -97,7 +97,8 @@ class Tracer:
             task.wait(END_S_MAX)
         except subprocess.TimeoutExpired:
             task.kill()
-            task.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one that may not be killed stays
+                task.wait(END_S_MAX)
 
     def read(self, t_s: float) -> None:
         """Take what has come; start another tracer where this one has ended."""

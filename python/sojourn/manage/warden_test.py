@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,3 +54,19 @@ def test_a_warden_that_cannot_be_started_is_a_fault_and_leaves_nothing_open(
         Guard([(str(tmp_path / "quota"), "5")], 0.2)
     assert str(tmp_path) in refused.value.at
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_warden_that_cannot_be_killed_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is frozen: it ends when it is thawed."""
+    monkeypatch.setattr("sojourn.manage.guard.END_S", 0.1)
+    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0)
+    os.kill(guard.pid, signal.SIGSTOP)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess.Popen, "kill", lambda _self: None)
+            guard.end()
+    finally:
+        os.kill(guard.pid, signal.SIGKILL)
+    assert guard._process.wait(20) == -signal.SIGKILL

@@ -20,6 +20,7 @@ from sojourn.knobs import Lack, Turned
 from sojourn.knobs.machine import only_read
 from sojourn.manage.config import GroupSpec
 
+ERRORS = (HostFault, OSError, ValueError)
 READ = only_read("no probe runs beside a service")  # in place of a probe
 
 
@@ -56,8 +57,11 @@ class Actuator(ABC):
         """Set a level that is not None; HostFault, OSError or ValueError where it is refused."""
 
     @abstractmethod
-    def lies(self) -> str:
-        """Where what was set does not read back; "": all of it does, or nothing was set."""
+    def differs(self) -> str:
+        """Where the level that was set does not read back; "": all of it does.
+
+        Threads and CPUs that the group has got since are given the level first.
+        """
 
     @abstractmethod
     def take_off(self) -> str:
@@ -71,6 +75,15 @@ class Actuator(ABC):
         """
         del t_s
         return ""
+
+    def lies(self) -> str:
+        """Where what was set is not in force; "": all of it is, or nothing was set."""
+        if self.level is None:
+            return ""
+        try:
+            return self.differs()
+        except ERRORS as error:
+            return f"{self.knob}: {_why(error)}"
 
     def apply(self, level: Level) -> None:
         """Set a level; None: what was before the manager. OSError or ValueError if refused."""
@@ -90,5 +103,13 @@ class Actuator(ABC):
     def restore(self) -> list[str]:
         """Put everything back; what could not be."""
         self.level = None
-        why = self.take_off()
+        try:
+            why = self.take_off()
+        except ERRORS as error:  # other knobs and groups must be put back all the same
+            why = f"{self.knob}: {_why(error)}"
         return [why] if why else []
+
+
+def _why(error: Exception) -> str:
+    """What is wrong, in words."""
+    return str(getattr(error, "what", None) or getattr(error, "strerror", None) or error)

@@ -52,6 +52,7 @@ class Half(Actuator):
 
     knob = "ways"
     is_over, refuses, missing, left = True, "", "", ""
+    fails: Exception | None = None
 
     def lack(self) -> Lack | None:
         return Lack(missing=self.missing, fix="buy it") if self.missing else None
@@ -60,13 +61,17 @@ class Half(Actuator):
         if self.refuses:
             raise HostFault(self.refuses, at="here", fix="none")
 
-    def lies(self) -> str:
+    def differs(self) -> str:
+        if self.refuses:
+            raise HostFault(self.refuses, at="here", fix="none")
         return ""
 
     def over(self, t_s: float) -> str:
         return "it takes twice as much" if self.is_over else ""
 
     def take_off(self) -> str:
+        if self.fails:
+            raise self.fails
         return self.left
 
 
@@ -91,6 +96,17 @@ def test_a_refusal_of_any_kind_is_one_that_a_group_can_report(half: Half) -> Non
     with pytest.raises(OSError, match="stuck"):
         half.apply(None)
     assert half.restore() == ["stuck"]
+
+
+def test_a_refusal_while_it_is_asked_or_put_back_is_named_and_ends_nothing_else(half: Half) -> None:
+    half.apply(3)
+    half.refuses = "threads come too fast"
+    assert half.lies() == "ways: threads come too fast"
+    for fails in (OSError(5, "Input/output error"), HostFault("a word", at="", fix="")):
+        half.fails = fails
+        (why,) = half.restore()
+        assert why == f"ways: {getattr(fails, 'strerror', None) or 'a word'}"
+    assert half.lies() == "", "nothing is set any more"
 
 
 def test_what_does_not_bite_for_two_seconds_is_reported(half: Half) -> None:

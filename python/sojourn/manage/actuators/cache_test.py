@@ -21,7 +21,7 @@ from sojourn.manage.actuators import Actuator, Member
 from sojourn.manage.actuators.cache import Bandwidth, Ways
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.daemon_test import here, journals, needs_groups, played, state
-from sojourn.manage.testing import SLEEP, Stand
+from sojourn.manage.testing import SLEEP, Stand, ended
 
 __all__ = ["here", "state"]
 MIB = 1 << 20
@@ -50,8 +50,7 @@ def tasks() -> Iterator[Tasks]:
     made.start()
     yield made
     for program in made.programs:
-        program.kill()
-        program.wait()
+        assert ended(program)
 
 
 @pytest.fixture
@@ -145,6 +144,26 @@ def test_a_thread_that_comes_later_is_put_in(
     assert later not in inside(kernel)
     assert one.lies() == ""
     assert later in inside(kernel)
+
+
+def test_a_thread_that_comes_while_it_is_asked_is_no_lie(
+    fake: Make, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, member = fake("intel")
+    one, join, later = Ways(member), resctrl.join, list[str]()
+    one.apply(4)
+
+    def joined(on: Turned, user: str) -> str:
+        folder = join(on, user)
+        if not later:
+            later.append(tasks.start())
+        return folder
+
+    monkeypatch.setattr(resctrl, "join", joined)
+    assert one.lies() == ""
+    assert {*later} < inside(kernel)
+    monkeypatch.setattr(resctrl, "join", lambda _on, _user: tasks.start())
+    assert "threads are not in its group" in one.lies(), "where they cannot be put in"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +276,7 @@ def test_a_rule_that_asks_for_it_is_refused_before_the_start(
     constants: dict[str, float], word: str, here: Stand, state: Path
 ) -> None:
     before = here.snapshot()
-    with pytest.raises(HostFault, match=f"{word} of a group, and there is no .*resctrl.*of batch"):
+    with pytest.raises(HostFault, match=rf"{word} of a group \(batch lacks .*resctrl"):
         played(here, [here.window], "static", constants=constants)
     assert here.snapshot() == before
     assert not journals(state)

@@ -32,13 +32,14 @@ pytestmark = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "
 FLOOD = """
 import ctypes, fcntl, socket, struct
 if ctypes.CDLL(None).unshare(0x40000000):
-    raise SystemExit(1)
+    raise SystemExit(77)
 sink, sender = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12")
 fcntl.ioctl(sink, 0x8914, struct.pack("16sH22x", b"lo", 0x49))  # SIOCSIFFLAGS: up
 sink.bind(("127.0.0.1", 0))
 while True:
     sender.sendto(bytes(1400), sink.getsockname())
 """
+NO_NAMESPACE = 77  # how FLOOD ends then
 LINK = 'link = "lo"'
 SENT_S = 0.5
 BPS = 2_000_000
@@ -51,8 +52,9 @@ def flood(tmp_path: Path, state: Path) -> Iterator[Stand]:
         pid = one.programs["batch"].pid
         if not until(lambda: sent(one) > 1_000_000 or one.programs["batch"].poll() is not None):
             pytest.fail("the program sends nothing")
-        if one.programs["batch"].poll() is not None:
+        if one.programs["batch"].poll() == NO_NAMESPACE:
             pytest.skip(f"no network namespace can be made by process {pid}")
+        assert one.programs["batch"].poll() is None, "it has failed"
         one.more = LINK
         yield one
 
@@ -78,16 +80,17 @@ def root(at: Stand) -> tuple[str, int]:
     """Kind and handle of the link's root qdisc."""
     pid = at.programs["batch"].pid
     space = net_space.number(pid)
-    assert space != net_space.number(os.getpid())
+    assert space not in {"", net_space.number(os.getpid())}
     return htb.root_of(Bucket(link="lo", netns=net_space.of_process(pid), major=0, space=space))
 
 
 def change_root(at: Stand, act: Callable[[Any, int, int], object]) -> None:
     """Somebody else does something to the link's root qdisc, which has a handle."""
-    handle, ours = root(at)[1], net_space.number(os.getpid())
+    handle = root(at)[1]
 
     def work() -> None:
-        assert str(net_space.OWN.readlink()) != ours, "never the machine's own links"
+        assert not net_space.are_one("thread-self", 1), "never the machine's own links"
+        assert not net_space.are_one("thread-self", "self")
         with network.netlink() as route:
             act(route, int(route.link_lookup(ifname="lo")[0]), handle)
 
@@ -135,7 +138,7 @@ def test_what_is_left_of_a_bucket_goes_with_its_namespace(flood: Stand, state: P
     with pytest.raises(RunFault, match="a fault"):
         played(flood, [flood.window, flood.window, fail], "static", constants={"egress": BPS})
     flood.programs["batch"].kill()
-    flood.programs["batch"].wait()
+    flood.programs["batch"].wait(20)
     undone_as_of_the_dead(state)
     assert not journals(state)
 
@@ -166,7 +169,7 @@ def test_a_queue_of_somebody_else_is_left_alone_and_refused_before_the_start(
 ) -> None:
     change_root(flood, lambda route, index, _: route.tc("add", "pfifo", index, 0x50000))
     before = flood.snapshot()
-    with pytest.raises(HostFault, match="link of its own of batch") as caught:
+    with pytest.raises(HostFault, match="batch lacks a link of its own") as caught:
         played(flood, [flood.window], "static", constants={"egress": BPS})
     assert "lo has a qdisc pfifo already" in caught.value.fix
     assert root(flood) == ("pfifo", 0x50000)
@@ -199,6 +202,24 @@ def test_a_link_that_the_namespace_does_not_have_is_refused(flood: Stand) -> Non
     with pytest.raises(HostFault) as caught:
         played(flood, [flood.window], "static", constants={"egress": BPS})
     assert "its network namespace has no link eth7" in caught.value.fix
+
+
+def test_a_link_by_which_others_send_too_is_refused(flood: Stand) -> None:
+    """As in a pod, whose containers share it: the service's replies would be held back."""
+    before = root(flood)
+    words = ["nsenter", "--net", f"--target={flood.programs['batch'].pid}", "sleep", "60"]
+    other = subprocess.Popen(words)
+    try:
+        space = net_space.number(flood.programs["batch"].pid)
+        assert until(lambda: net_space.number(other.pid) == space)
+        with pytest.raises(HostFault) as caught:
+            played(flood, [flood.window], "static", constants={"egress": BPS})
+    finally:
+        other.kill()
+        other.wait()
+    text = f"process {other.pid}, which is not of the group, has the same network namespace"
+    assert text in caught.value.fix
+    assert root(flood) == before
 
 
 @pytest.mark.parametrize("link", ["", "../lo", "a b", "a" * 16, "e\\n"])

@@ -86,27 +86,35 @@ class CpuFrequency(Actuator):
             raise ValueError(f"CPU {cpu} shares its clock with {cpu_text(tuple(sorted(others)))}")
 
     def _lock(self, cpus: tuple[int, ...]) -> None:
-        """Each for this group alone: two that note each other's bound could not put it back."""
+        """Each for this group alone: two that note each other's bound could not put it back.
+
+        CPUs with one clock may have one folder, by links.
+        """
         if self._locks:
             return
-        for cpu in cpus:
-            folder = f"{CPU_DIR}/cpu{cpu}/cpufreq"
+        tree = self.member.on.tree
+        folders = {cpu: f"{CPU_DIR}/cpu{cpu}/cpufreq" for cpu in cpus}
+        for cpu in {locks.identity(tree, at): cpu for cpu, at in folders.items()}.values():
             try:
-                self._locks.append(locks.locked(self.member.on.tree, folder, self.knob))
+                self._locks.append(locks.locked(tree, folders[cpu], self.knob))
             except HostFault:
+                self._unlock()
                 raise OSError(0, f"another group has the frequency of CPU {cpu}") from None
+            except OSError:
+                self._unlock()
+                raise
 
-    def lies(self) -> str:
+    def _unlock(self) -> None:
+        for handle in self._locks:
+            with contextlib.suppress(OSError):
+                os.close(handle)
+        self._locks.clear()
+
+    def differs(self) -> str:
         """Where a bound does not read back; it is set anew where the group's CPUs have changed."""
-        if self.level is None:
-            return ""
         cpus = self.member.cpus()
         if cpus != self._frequency.cpus:
-            try:
-                self._bound(float(self.level), cpus)
-            except (HostFault, OSError, ValueError) as error:
-                why = getattr(error, "what", None) or getattr(error, "strerror", None) or error
-                return f"frequency cannot follow the group's CPUs: {why}"
+            self._bound(float(self.level or 0), cpus)
         result = self._frequency.verify()
         return result.why if result.holds is False else ""
 
@@ -126,9 +134,6 @@ class CpuFrequency(Actuator):
         """Put the bounds back, and let other groups have them."""
         self._frequency.restore()
         self._frequency.cpus = ()
-        for handle in self._locks:
-            with contextlib.suppress(OSError):
-                os.close(handle)
-        self._locks.clear()
+        self._unlock()
         left = self._frequency.left
         return f"not put back: {left}" if left else ""

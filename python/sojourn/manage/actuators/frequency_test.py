@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,6 +136,36 @@ def test_a_bound_that_a_cpu_does_not_take_is_refused(
     assert not book.open
 
 
+def test_cpus_with_one_clock_may_have_one_folder(fake: Make, own: Own, tmp_path: Path) -> None:
+    """As most machines have it: cpu3/cpufreq is a link to the folder of both."""
+    one, two = fake(), fake(MemoryBook())
+    shared, link = (tmp_path / f"{CPU}/cpu{cpu}/cpufreq".lstrip("/") for cpu in (2, 3))
+    shutil.rmtree(link)
+    link.symlink_to(shared)
+    put(tmp_path, f"{CPU}/cpu2/cpufreq/related_cpus", "2 3")
+    one.apply(2e9)
+    assert bounds(tmp_path) == [MOST, MOST, 2_000_000, 2_000_000]
+    assert one.lies() == ""
+    with pytest.raises(OSError, match="another group has the frequency of CPU 3"):
+        two.apply(1e9)
+    own.cpus = (3,)
+    assert "frequency: CPU 3 shares its clock with 2" in one.lies()
+    assert one.restore() == []
+    assert bounds(tmp_path) == [MOST] * 4
+
+
+def test_a_lock_that_is_refused_leaves_no_other(fake: Make, own: Own) -> None:
+    first, second, third = fake(), fake(MemoryBook()), fake(MemoryBook())
+    own.cpus = (3,)
+    first.apply(2e9)
+    own.cpus = (2, 3)
+    with pytest.raises(OSError, match="another group has the frequency of CPU 3"):
+        second.apply(1e9)
+    own.cpus = (2,)
+    third.apply(1e9)
+    assert third.restore() == first.restore() == []
+
+
 def test_a_clock_that_others_share_is_refused(fake: Make, tmp_path: Path) -> None:
     put(tmp_path, f"{CPU}/cpu2/cpufreq/related_cpus", "0 2")
     with pytest.raises(ValueError, match="CPU 2 shares its clock with 0"):
@@ -178,7 +209,7 @@ def test_a_machine_without_cpufreq_is_recognised(tmp_path: Path) -> None:
 @pytest.mark.skipif(Path(f"{CPU}/cpu0/cpufreq").exists(), reason="this machine has cpufreq")
 def test_a_rule_that_asks_for_it_is_refused_before_the_start(here: Stand, state: Path) -> None:
     before = here.snapshot()
-    with pytest.raises(HostFault, match=r"a bound on the frequency .* no cpufreq of batch"):
+    with pytest.raises(HostFault, match=r"a bound on the frequency .* \(batch lacks cpufreq\)"):
         played(here, [here.window], "static", constants={"cores": 1, "frequency": 1e9})
     assert here.snapshot() == before
     assert not journals(state)

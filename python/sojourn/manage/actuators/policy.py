@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.controllers.look import Level
-from sojourn.knobs import Lack, settings
+from sojourn.knobs import Lack, Turned, settings
 from sojourn.knobs.attr import Attr
-from sojourn.knobs.policy import Policy
+from sojourn.knobs.policy import NAMED_MAX, Policy
 from sojourn.knobs.policy_level import meant
 from sojourn.knobs.settings import POLICY, Setting
 from sojourn.manage.actuators.actuator import READ, Actuator, Member
@@ -29,6 +29,10 @@ SYS_NICE = 23  # include/uapi/linux/capability.h: CAP_SYS_NICE
 
 class OfThreads(Policy):
     """The policy of all threads of a control group, which no session orders."""
+
+    def __init__(self, on: Turned) -> None:
+        super().__init__(on)
+        self._own: set[tuple[int, int]] = set()  # threads that had the level by themselves
 
     def _session(self, wanted: Attr) -> Iterator[Setting]:
         del wanted
@@ -42,38 +46,66 @@ class OfThreads(Policy):
         del wanted
         return READ
 
-    def renew(self) -> None:
+    def give(self, level: str) -> None:
+        """Give it to every thread; one that has it by itself is left alone, also at the end."""
+        if self._level:
+            self.renew()  # who came since has the level before, by inheritance
+        wanted = meant(level).text
+        self._own = {
+            key for key, one in self._seen() if one.old == wanted and key not in self._inputs
+        }
+        self.apply(level)
+        self.renew()
+
+    def renew(self) -> str:
         """Note threads that came since, and give it to those that came without.
 
         They may have it by inheritance. Such a thread is noted with what the first one had.
-        """
-        tree, wanted = self._on.tree, meant(self._level)
-        noted = {key: one for key, one in self._inputs.items() if settings.read(one, tree)}
-        usual = next((one.old for one in noted.values()), Attr(policy=0).text)
-        fresh = [one for one in self._all(wanted, usual) if (one.tid, one.start_ticks) not in noted]
-        self._inputs = noted
-        if not fresh:
-            return
-        before = list(self._entries)
-        self._change(self._level, fresh)
-        for entry in before:
-            self._entries.remove(entry)
-            self._on.book.undone(entry)
 
-    def _all(self, wanted: Attr, usual: str) -> Iterator[Setting]:
+        Returns:
+            Which threads of the group had it, and have another one; "": none.
+        """
+        tree, wanted = self._on.tree, meant(self._level).text
+        noted = {key: one for key, one in self._inputs.items() if settings.read(one, tree)}
+        first = wanted if self._own else Attr(policy=0).text
+        usual = next((one.old for one in noted.values()), first)
+        every = {key: replace(one, new=wanted) for key, one in self._seen()}
+        known = noted.keys() | self._own
+        fresh = {key: one for key, one in every.items() if key not in known}
+        self._inputs = noted
+        if fresh:
+            heirs = [
+                replace(one, old=usual) if one.old == wanted else one for one in fresh.values()
+            ]
+            before = list(self._entries)
+            self._change(self._level, heirs)
+            for entry in before:
+                self._entries.remove(entry)
+                self._on.book.undone(entry)
+        without = [one for key, one in every.items() if key in known and one.old != wanted]
+        names = ", ".join(one.what for one in without[:NAMED_MAX])
+        return f"{len(without)} of {len(every)} threads are without it: {names}" if without else ""
+
+    def _seen(self) -> Iterator[tuple[tuple[int, int], Setting]]:
+        """Each thread of the group with what it has now, by number and start."""
         for task in self._on.tasks():
-            asked = Setting(
+            one = Setting(
                 kind=POLICY,
                 what=f"{task.name} ({task.tid}) of {self._on.label}",
                 pid=task.pid,
                 tid=task.tid,
                 start_ticks=settings.start_ticks(self._on.tree, task.pid, task.tid),
-                old=usual,
-                new=wanted.text,
+                old="",
+                new="",
             )
-            now = settings.read(asked, self._on.tree)
+            now = settings.read(one, self._on.tree)
             if now is not None:
-                yield asked if now == wanted.text else replace(asked, old=now)
+                yield (one.tid, one.start_ticks), replace(one, old=now)
+
+    def _heirs(self, usual: Setting) -> Iterator[Setting]:
+        """Threads that came with the policy since; what a thread had by itself is its own."""
+        every = super()._heirs(usual)
+        return (one for one in every if (one.tid, one.start_ticks) not in self._own)
 
     @property
     def left(self) -> str:
@@ -99,16 +131,11 @@ class ThreadPolicy(Actuator):
 
     def put(self, level: Level) -> None:
         """Give it to every thread."""
-        self._policy.apply(str(level))
-        self._policy.renew()
+        self._policy.give(str(level))
 
-    def lies(self) -> str:
+    def differs(self) -> str:
         """Where somebody else has given a thread another one."""
-        if self.level is None:
-            return ""
-        self._policy.renew()
-        result = self._policy.verify()
-        return result.why if result.holds is False else ""
+        return self._policy.renew()
 
     def take_off(self) -> str:
         """Give every thread back what it had; those that came since, what the first one had."""

@@ -22,6 +22,7 @@ from sojourn.manage.config import GroupSpec
 from sojourn.manage.daemon_test import here, journals, played, soon, state, undone_as_of_the_dead
 from sojourn.manage.testing import BURN, SLEEP, Stand, stand, until
 from sojourn.places import proc
+from sojourn.places.task import Task
 
 __all__ = ["here", "state"]
 pytestmark = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
@@ -103,6 +104,72 @@ def test_who_finds_the_journal_of_a_dead_manager_gives_every_thread_its_own(
     undone_as_of_the_dead(state)
     assert policies(two) == before
     assert not journals(state)
+
+
+def test_a_thread_that_had_the_policy_by_itself_has_it_at_the_end(two: Stand, state: Path) -> None:
+    own, other = started(two), started(two)
+    os.sched_setscheduler(own.pid, os.SCHED_BATCH, os.sched_param(0))
+    seen: list[set[int]] = []
+
+    def look() -> None:
+        soon()
+        seen.append({policy for policy, _ in policies(two)})
+        two.window()
+
+    played(two, [two.window, two.window, look, two.window], "static", constants={"sched_batch": 1})
+    assert seen == [{os.SCHED_BATCH}]
+    assert os.sched_getscheduler(own.pid) == os.SCHED_BATCH
+    assert os.sched_getscheduler(other.pid) == os.SCHED_OTHER
+    assert not journals(state)
+
+
+def by_hand(at: Stand, book: MemoryBook) -> ThreadPolicy:
+    """The policy of the processes that are in `batch` now."""
+    procs, leader = at.file("batch", PROCS), at.programs["batch"].pid
+    on = Turned(
+        label="batch", leader=leader, book=book, pids=lambda: map(int, procs.read_text().split())
+    )
+    return ThreadPolicy(Member(spec=GroupSpec(role="best-effort", cgroup="/b"), on=on, cpus=tuple))
+
+
+def test_a_thread_has_its_own_again_after_several_levels(two: Stand) -> None:
+    own, book = started(two), MemoryBook()
+    os.sched_setscheduler(own.pid, os.SCHED_BATCH, os.sched_param(0))
+    before, one = policies(two), by_hand(two, book)
+    for level in ("batch", "idle", "nice:3", "batch"):
+        one.apply(level)
+        assert one.lies() == ""
+    started(two)
+    assert one.lies() == ""
+    assert {policy for policy, _ in policies(two)} == {os.SCHED_BATCH}
+    assert len(policies(two)) == len(before) + 1
+    assert one.restore() == []
+    assert sorted(policies(two)) == sorted([*before, (os.SCHED_OTHER, 0)])
+    assert not book.open
+
+
+def test_a_thread_that_comes_while_it_is_asked_is_no_lie(
+    two: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes after the group was listed, and has the policy at the next look."""
+    one, listed = by_hand(two, MemoryBook()), Turned.tasks
+    one.apply("idle")
+
+    def tasks(self: Turned) -> tuple[Task, ...]:
+        result = listed(self)
+        started(two)
+        return result
+
+    monkeypatch.setattr(Turned, "tasks", tasks)
+    try:
+        assert [one.lies() for _ in range(3)] == [""] * 3
+        monkeypatch.setattr(Turned, "tasks", listed)
+        assert one.lies() == ""
+        assert {policy for policy, _ in policies(two)} == {os.SCHED_IDLE}
+        os.sched_setscheduler(two.programs["batch"].pid, os.SCHED_OTHER, os.sched_param(0))
+        assert "1 of 5 threads are without it" in one.lies()
+    finally:
+        assert one.restore() == []
 
 
 def test_a_thread_that_somebody_else_sets_back_ends_the_manager(two: Stand) -> None:
