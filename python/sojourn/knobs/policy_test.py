@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_a_thread_that_ends_before_it_is_changed_is_no_refusal(
     """As most threads of a group that starts many do: it is read, ends, and is then written."""
     with subprocess.Popen(["sleep", "60"]) as server:
         ticks = settings.start_ticks(Tree(), server.pid, server.pid)
-        owner = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
+        owner: dict[str, Any] = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
         one = Setting(kind=settings.POLICY, what="", old="", new=meant("batch").text, **owner)
         put_attr = attr.put
 
@@ -90,7 +91,7 @@ def test_a_thread_that_lives_and_is_not_changed_is_a_refusal(
         raise PermissionError(1, "Operation not permitted")
 
     ticks = settings.start_ticks(Tree(), server.pid, server.pid)
-    owner = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
+    owner: dict[str, Any] = {"pid": server.pid, "tid": server.pid, "start_ticks": ticks}
     one = Setting(kind=settings.POLICY, what="", old="", new=meant("batch").text, **owner)
     monkeypatch.setattr(attr, "put", refused)
     assert settings.change(one, one.new, Tree()) == "Operation not permitted"
