@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from sojourn.manage.testing import TREE, stand
 from sojourn.manage.watch import Watch
 
 RUNS = Path(__file__).parents[1] / "runs"
-EVERY_S, ROUNDS = 0.1, 3
+EVERY_S, ROUNDS, START_S = 0.1, 3, 30.0
 SERVER = """
 import socket, sys, threading, time
 count, threads = map(int, sys.argv[1:])
@@ -53,7 +54,8 @@ def main() -> int:
             if str(group).endswith("-web"):
                 (group / "cgroup.procs").write_text(str(server.pid))
         assert server.stdout is not None  # noqa: S101  # a pipe was asked for
-        port = int(server.stdout.readline())
+        ready, _, _ = select.select([server.stdout], [], [], START_S)
+        port = int(server.stdout.readline() if ready else "")  # ValueError: it did not start
         clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(asked.connections)]
         for client in clients:
             client.send(b"x" * 100)
@@ -76,6 +78,7 @@ def main() -> int:
     print(json.dumps({n: s.model_dump() for n, s in look.groups["web"].signals.items()}))
     path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-look.json"
     about = {**vars(asked), "load": os.getloadavg()[0], "code": str(Path(sojourn.__file__).parent)}
+    about |= {"kernel": os.uname().release, "cpus": len(cpus)}
     path.write_text(json.dumps({**about, "used_us": used_us}, indent=1))
     print(f"rows: {path.name}")
     return 0

@@ -31,6 +31,7 @@ from sojourn.actors import Actor, Catalogue, Role
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import Exit, Fault, RunFault
 from sojourn.host import Facts
+from sojourn.host.shared import KERNEL, MACHINE
 from sojourn.places.process import Ledger
 from sojourn.plan import Point, codec, design
 from sojourn.run import signals, work
@@ -76,7 +77,7 @@ class Stage:
         source = run.Source(
             offer=self._hold,
             address=str(self._opening["address"]),
-            rows=tuple((str(a), str(b)) for a, b in self._opening["rows"]),
+            rows=(*((str(a), str(b)) for a, b in self._opening["rows"]), *_rows(facts)),
             cast=self._cast,
         )
         whole = questions.catalogue()
@@ -200,8 +201,14 @@ def _note_load(loads: Sequence[Load], heard: Mapping[str, Any]) -> None:
 
 def _machine(facts: Facts) -> str:
     """What this host is, for people."""
-    cpus = facts.topology.usable
-    return f"{facts.topology.model}, {len(cpus)} CPU{'s' * (len(cpus) != 1)}"
+    cpus, quota = facts.topology.usable, facts.cgroup.cpu_quota
+    limit = "" if quota is None else f", a quota of {quota:.3g}"
+    return f"{facts.topology.model}, {len(cpus)} CPU{'s' * (len(cpus) != 1)}{limit}"
+
+
+def _rows(facts: Facts) -> tuple[tuple[str, str], ...]:
+    """The same for `service.json`: equal machines must not differ in it."""
+    return (MACHINE, _machine(facts)), (KERNEL, facts.kernel.release)
 
 
 class _Folder:

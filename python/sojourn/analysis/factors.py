@@ -7,9 +7,18 @@ the service alone. How much load fits is a number of its own beside it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from sojourn.analysis import aa_noise_floor, block_values, machines, pace, scaling, trend, workers
+from sojourn.analysis import (
+    aa_noise_floor,
+    block_values,
+    machine_facts,
+    machines,
+    pace,
+    scaling,
+    trend,
+    workers,
+)
 from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
@@ -112,7 +121,7 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
         paper=paper_factors.statements_on(service.parts[0].spec.kind, key, levels),
         equal=equal,
     )
-    return result if not equal else replace(result, sentence=_of_machines(service, result))
+    return result if not equal else machine_facts.with_sentence(service, result)
 
 
 def _equal(
@@ -121,6 +130,9 @@ def _equal(
     """What holds for machines like these, where a study is spread over equal ones."""
     if not machines.is_spread(service):
         return
+    if differ := machines.unlike(service):
+        yield differ
+        return
     near, qos = _near([one for one in results if one.is_tail]), service.findings[0].qos
     time = machines.Time(load=near.load, q=qos.q if qos else TAIL) if near else None
     if contrasts[0].factor != SERVER:
@@ -128,15 +140,6 @@ def _equal(
             yield from machines.effects(service, one, name, time)
     elif service.study.factors_of(service.label) == (SERVER,):
         yield from machines.numbers(service, time, BORDER_LEVEL)
-
-
-def _of_machines(service: Combinations, result: FactorFinding) -> str:
-    """In words: of machines like these; an effect of another factor on these machines before it."""
-    texts = [one.sentence for one in result.equal]
-    if result.key == SERVER:
-        return f"{service.label}: {'; '.join(texts)}."
-    count = len(service.levels(SERVER))
-    return f"{result.sentence[:-1]}, on these {count} machines alone; {'; '.join(texts)}."
 
 
 def _is_searched(part: Part) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.analysis.block_values import Combinations
-from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.plan.setting import Level, Setting
 from sojourn.spec.hosts import SERVER
 from sojourn.stats import equal_machines
 from sojourn.stats.equal_machines import Within
@@ -59,7 +59,7 @@ def table(service: Combinations, values: Blocks, of: Of) -> Table | str:
                 logs[machine][block] = log
     endless = [one for one, known in logs.items() if not all(map(math.isfinite, known.values()))]
     if endless:
-        return INFINITE.format(", ".join(map(level_text, endless)))
+        return INFINITE.format(", ".join(map(str, endless)))
     has = tuple(one for one, known in logs.items() if 2 * len(known) > len(values))
     blocks = tuple(sorted(block for block in values if all(block in logs[one] for one in has)))
     if len(has) < equal_machines.MACHINES_LEAST or len(blocks) < equal_machines.BLOCKS_LEAST:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn import units
-from sojourn.analysis import block_values, machine_table
+from sojourn.analysis import block_values, machine_facts, machine_table
 from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.effect_sentences import LIMIT, PEAK
 from sojourn.findings.effects import EqualMachines, Scatter
@@ -63,13 +63,21 @@ def one_machine(study: Study) -> str:
     levels = study.factors.get(SERVER, ())
     if study.hosts is None or len(levels) > 1:
         return ""
-    server = level_text(levels[0]) if levels else study.hosts.server
+    server = str(levels[0]) if levels else study.hosts.server
     if not server and not study.hosts.alike:
         return ""
     text = f"All numbers are of one machine, {server or OWN}"
     if not study.hosts.alike:
         return f"{text}."
     return f"{text}: how much machines like it differ was not measured; vary {SERVER} to know."
+
+
+def unlike(service: Combinations) -> EqualMachines | None:
+    """Why nothing holds for machines like these; None if none is known to differ."""
+    if not (reason := machine_facts.unlike(service)):
+        return None
+    text = f"no number is for machines like these, because {reason}"
+    return EqualMachines(what="every number", machines=0, reason=reason, sentence=text)
 
 
 def numbers(service: Combinations, time: Time | None, coverage: float) -> Iterator[EqualMachines]:
@@ -80,8 +88,12 @@ def numbers(service: Combinations, time: Time | None, coverage: float) -> Iterat
         time: the quantile that is in the words; None: none was measured.
         coverage: of the intervals of how much load fits.
     """
-    if borders := block_values.borders(service).closed:
-        yield _of_borders(service, borders, normal(coverage))
+    borders = block_values.borders(service)
+    if is_open := (borders.fitting | borders.without) - borders.closed.keys():
+        names = ", ".join(sorted(str(at[SERVER]) for at in is_open))
+        yield _unknown(LIMIT, f"it is no number on {names}")
+    elif borders.closed:
+        yield _of_borders(service, borders.closed, normal(coverage))
     if time is not None:
         values, _ = block_values.times(service, time.load, time.q)
         yield _number(service, time.what, values, units.show_ns, time)
@@ -144,11 +156,10 @@ def _of_borders(
     service: Combinations, borders: Mapping[Setting, tuple[float, Interval]], half: float
 ) -> EqualMachines:
     """How much load fits: one number a machine, with an interval of its own."""
-    known = [(at[SERVER], *one) for at, one in borders.items() if one[1].lo > 0]
-    has = tuple(machine for machine, *_ in known)
+    has = {at[SERVER] for at in borders}
     equal = equal_machines.of_estimates(
-        [math.log(value) for _, value, _ in known],
-        [math.log(ends.hi / ends.lo) / 2 / half for *_, ends in known],
+        [math.log(value) for value, _ in borders.values()],
+        [math.log(ends.hi / ends.lo) / 2 / half for _, ends in borders.values()],
     )
     without = tuple(one for one in service.levels(SERVER) if one not in has)
     return _known(LIMIT, equal, without, _Words(_rate))
@@ -176,7 +187,7 @@ def _known(
             *parts,
         ]
     if without:
-        parts.append(f"left out, for too few numbers: {', '.join(map(level_text, without))}")
+        parts.append(f"left out, for too few numbers: {', '.join(map(str, without))}")
     return EqualMachines(
         what=what,
         machines=equal.count,
@@ -204,7 +215,7 @@ def _mean(what: str, equal: Equal, words: _Words) -> str:
     )
     if another.hi > OPEN * another.lo:
         return text
-    return f"{text}, and {_ends(another, words.show)}{unit} on one more such machine"
+    return f"{text}, and {_ends(another, words.show)}{unit} on average on one more such machine"
 
 
 def _between(equal: Equal) -> str:

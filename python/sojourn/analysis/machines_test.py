@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 from sojourn import analysis, spec
+from sojourn.analysis import block_values
+from sojourn.analysis.effect_sentences import LIMIT
 from sojourn.analysis.testing import measured
 from sojourn.findings.effects import EqualMachines, FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import Planner, Point, Verdict
+from sojourn.host.shared import KERNEL, MACHINE
+from sojourn.plan import Planner, Point, Verdict, design
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
+from sojourn.stats.interval import Interval
 from sojourn.testing_questions import PLANS, answers
 
 THREADS = "services.memcached.params.threads"
@@ -46,7 +50,11 @@ def asked(
 
 
 def played(
-    study: Study, factor: Callable[[Point], float], *, is_bad: Callable[[Point], bool] | None = None
+    study: Study,
+    factor: Callable[[Point], float],
+    *,
+    is_bad: Callable[[Point], bool] | None = None,
+    rows: Callable[[str], tuple[tuple[str, str], ...]] | None = None,
 ) -> Findings:
     """Times and rates that are so many times as long and as low on each machine."""
     rng = np.random.default_rng(31)
@@ -62,7 +70,11 @@ def played(
             bad = replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=("client stopped",))
             one = replace(one, outcome=bad)
         done.append(one)
-    data = StudyData(study=study, measured=tuple(done), questions=PLANS)
+    setups = {}
+    for _, levels, _ in design.studies(study) if rows else ():
+        assert rows is not None
+        setups[design.home("memcached", levels)] = rows(str(levels[SERVER]))
+    data = StudyData(study=study, measured=tuple(done), questions=PLANS, setups=setups)
     return analysis.study(data, answers())
 
 
@@ -177,3 +189,61 @@ def test_an_effect_that_differs_from_machine_to_machine_has_an_interval_that_say
     assert math.log(one.interval.hi / one.interval.lo) > 2 * of_these
     assert "on these 6 machines alone; p99 at 70 % load is" in own.sentence
     assert "as long with threads = 2 as with 1 on machines like these (6 measured)" in own.sentence
+
+
+def test_machines_that_have_addresses_are_named_without_quotes() -> None:
+    names = ("10.0.0.4", "10.0.0.5", "10.0.0.6")
+    lost = lambda point: point.setting[SERVER] == names[2] and point.repeat > 1  # noqa: E731
+    one = number(played(asked(*names), lambda _: 1.0, is_bad=lost), "max RPS")
+    assert "left out, for too few numbers: 10.0.0.6" in one.sentence
+
+
+@pytest.mark.parametrize("more", [(), (f"{THREADS}=1,2",)])
+def test_machines_of_unlike_kinds_have_no_number_for_others(more: tuple[str, ...]) -> None:
+    def rows(name: str) -> tuple[tuple[str, str], ...]:
+        return ((MACHINE, "Xeon, 8 CPUs" if name == "n3" else "EPYC, 4 CPUs"),)
+
+    result = played(asked(*NAMES, more=more), planted(0.1), rows=rows)
+    own = finding(result, THREADS if more else SERVER)
+    (one,) = own.equal
+    assert (one.value, one.interval, one.another, one.between) == (None,) * 4
+    assert "the machines are unlike: n1, n2, n4, n5, n6: EPYC, 4 CPUs; n3: Xeon" in own.sentence
+    assert own.sentence in result.answer
+    assert "on one more such machine" not in result.answer
+    assert more or "n2" in own.sentence.partition("no number is")[0], "they are compared still"
+
+
+def test_machines_with_unlike_kernels_have_numbers_that_say_so() -> None:
+    def rows(name: str) -> tuple[tuple[str, str], ...]:
+        return ((MACHINE, "EPYC, 4 CPUs"), (KERNEL, "6.8" if name == "n1" else "6.1"))
+
+    result = played(asked(*NAMES), planted(0.1), rows=rows)
+    assert number(result, "max RPS").value is not None
+    text = finding(result).sentence
+    assert text.endswith("they differ by their kernels too: n1: 6.8; n2, n3, n4, n5, n6: 6.1.")
+    alike = played(asked(*NAMES), planted(0.1), rows=lambda _: ((KERNEL, "6.1"),))
+    assert "kernels" not in alike.answer
+
+
+@pytest.mark.parametrize("end", ["fitting", "without"])
+def test_a_machine_whose_load_is_open_is_not_left_out(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean over the others would be of those that do well, or of those that do badly."""
+    is_open = {"n3"}
+
+    def borders(service: block_values.Combinations) -> block_values.Borders:
+        names = {str(part.levels[SERVER]): part.levels for part in service.parts}
+        closed = {
+            of: (1e4, Interval(9e3, 1.1e4)) for one, of in names.items() if one not in is_open
+        }
+        more = {"fitting": frozenset(closed)}
+        more[end] = more.get(end, frozenset()) | {names[one] for one in is_open}
+        return block_values.Borders(closed=closed, **more)
+
+    monkeypatch.setattr(block_values, "borders", borders)
+    result = number(played(asked(*NAMES), planted(0.0)), LIMIT)
+    assert (result.value, result.machines) == (None, 0)
+    assert result.reason == "it is no number on n3"
+    is_open.clear()
+    assert number(played(asked(*NAMES), planted(0.0)), LIMIT).value == pytest.approx(1e4)

@@ -100,9 +100,9 @@ class EqualMachines:
     Attributes:
         what: the number, or the effect on it, in words.
         machines, blocks: that it rests on; 0 blocks: each machine has one number.
-        value, interval: mean over machines like these, with 95 % of the probability: ns,
+        value, interval: geometric mean over machines like these, with 95 % of the probability: ns,
             requests/s, or a ratio of two levels; None where that is hardly known.
-        another: where the value of one more such machine lies; None as before.
+        another: where the same lies for one more such machine, over all its runs; None as before.
         between: from machine to machine.
         runs: from run to run on one machine; None where it is not known.
         starts, windows: what of `runs` is from start to start, and a window within a run; None

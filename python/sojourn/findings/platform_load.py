@@ -15,7 +15,7 @@ class PlatformLoad:
         load_rps, load_lo_rps, load_hi_rps: the load with the ends of its interval, requests/s.
         cpus: that the service may use there.
         per_cpu_rps: load of each of these.
-        busy: share of their time that the load takes.
+        busy: share of their time that the load takes; costs are those of a busy machine without it.
         watts: power at that load, by the peak power that the study gives.
         per_watt_rps: load of each watt.
         price_usd: of the machine, as the study gives it.
@@ -28,7 +28,7 @@ class PlatformLoad:
     load_rps: float | None
     load_lo_rps: float | None
     load_hi_rps: float | None
-    cpus: float
+    cpus: float | None
     per_cpu_rps: float | None
     busy: float | None
     watts: float | None

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sojourn.disk import tables
 
+LIVE = Path("/")  # made once: a manager asks a hundred times a second
 CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 
 
@@ -20,7 +21,7 @@ CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 class Tree:
     """Files below `root`; paths are given as on the machine, `/` first."""
 
-    root: Path = Path("/")
+    root: Path = LIVE
 
     def path(self, path: str) -> Path:
         """Where `path` of the machine lies below the root."""
@@ -29,7 +30,7 @@ class Tree:
     @property
     def is_live(self) -> bool:
         """Whether this is the machine itself and not a fake."""
-        return self.root == Path("/")
+        return self.root == LIVE
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""

@@ -25,7 +25,7 @@ from sojourn.hosts import pack
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.pack import Opened
-from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, last_bin, named, tails
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, last_bin, named, tails, unequal
 from sojourn.run.generator_job import Files
 from sojourn.samples import HOSTS
 from sojourn.visible import in_line
@@ -151,6 +151,7 @@ def _about(
             "times": TIMES,
             "false_rate": FALSE_RATE,
             "named": list(named(every)),
+            "unequal": list(unequal(every)),
         },
         "doubts": [*_late(spread), *_slow(crew, parts, every)],
     }
@@ -207,14 +208,27 @@ def _late(spread: float) -> list[str]:
 def _slow(
     crew: Crew, parts: Sequence[Part], by_quantile: Mapping[float, Sequence[Tail]]
 ) -> list[str]:
-    result = []
-    for nth, q in named(by_quantile).items():
+    """Who has too many slow requests: what a client does and what is behind it look the same."""
+
+    def text(nth: int, q: float) -> str:
         every, member = by_quantile[q], parts[nth].member
         share = every[nth].beyond / sum(one.beyond for one in every)
         factor = _finite(every[nth].factor)
         times = f"{factor:.1f} times as often as" if factor else "and none comes from"
-        result.append(
-            f"client slow: client {nth + 1} of {len(crew)}, on {member.node.text}, has {share:.0%} "
-            f"of the requests above p{100 * q:g}, {times} the others; measure without it"
+        return (
+            f"client {nth + 1} of {len(crew)}, on {member.node.text}, has {share:.0%} of the "
+            f"requests above p{100 * q:g}, {times} the others"
         )
-    return result
+
+    return [
+        *(
+            f"client slow: {text(nth, q)}, so it, its network or its server thread is slow; "
+            "measure without it"
+            for nth, q in named(by_quantile).items()
+        ),
+        *(
+            f"clients unequal: {text(nth, q)}, as a few long stalls of it or of the server give; "
+            "measure longer"
+            for nth, q in unequal(by_quantile).items()
+        ),
+    ]

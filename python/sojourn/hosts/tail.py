@@ -2,7 +2,7 @@
 
 Poisson streams that were split from one are alike: who sends a request is drawn by lot and says
 nothing of how slow it will be. So of X slow requests a good client that sent n of N supplies as
-many as a draw without putting back gives. A client is named where all of three hold:
+many as a draw without putting back gives. A client is *unequal* where all of three hold:
 
     its rate of slow requests is over twice that of the middle one of the others;
     a draw would give it as many with a probability of `FALSE_RATE` / tests at most;
@@ -14,6 +14,10 @@ the third keeps it there where they come in clusters (simulated: `tail_test`). I
 each with half of the rate. One is for a client that is always slow: a t-like sum over slices. The
 other is for one that stops now and then: an *episode* is a row of slices in which it has too many,
 and the slow requests of each episode belong to one client as a whole, drawn by its share.
+
+A few stalls, each as long as several slices, make a good client unequal too. So who is unequal is
+*named* only where it has too many in all parts of the run alike (Student's t over `PARTS`), or by
+the second form.
 
 Twice the *others*, because of two clients none can supply more than twice its share. The middle one
 of them, because where half of the clients are slow, all others together are slow too.
@@ -36,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FALSE_RATE = 1e-3  # of a point: that any good client is named
+PARTS = 20  # of a run, equally long
 TIMES = 2.0
 QUANTILES = (0.99, 0.95, 0.9)
 _TINY, _STEPS = 1e-12, 80
@@ -53,13 +58,15 @@ class Tail:
             None: nothing to compare.
         p: probability of as many by a draw; None: its rate is not above the others'.
         steadiness: sum over slices of what it supplies too much, in its standard deviations.
-        is_named: whether it is the one.
+        is_unequal: whether it supplies too many, if only by a few long stalls.
+        is_named: whether it is slow all the time, or again and again.
     """
 
     beyond: int
     factor: float | None
     p: float | None
     steadiness: float
+    is_unequal: bool
     is_named: bool
 
 
@@ -75,6 +82,7 @@ def tails(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> tuple[Tail,
     n, x = requests.sum(axis=1).tolist(), beyond.sum(axis=1).tolist()
     all_n, all_x = sum(n), sum(x)
     surplus, factors = _surplus(requests, beyond), _factors(requests, beyond)
+    everywhere = in_all_parts(surplus)
     result = []
     for nth, (own_n, own_x, steadiness) in enumerate(
         zip(n, x, _steadiness(surplus, beyond), strict=True)
@@ -82,10 +90,16 @@ def tails(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> tuple[Tail,
         factor = factors[nth]
         p = as_many(own_x, own_n, all_x, all_n) if factor is not None and factor > 1 else None
         is_high = factor is not None and factor > TIMES and p is not None and p <= false_rate
-        is_named = is_high and (
-            steadiness >= steady_min or again(requests, beyond, surplus[nth], nth) <= false_rate / 2
+        stops = is_high and again(requests, beyond, surplus[nth], nth) <= false_rate / 2
+        is_steady = is_high and steadiness >= steady_min
+        one = Tail(
+            beyond=own_x,
+            factor=factor,
+            p=p,
+            steadiness=steadiness,
+            is_unequal=stops or is_steady,
+            is_named=stops or (is_steady and everywhere[nth] <= false_rate / 2),
         )
-        one = Tail(beyond=own_x, factor=factor, p=p, steadiness=steadiness, is_named=is_named)
         result.append(one)
     return tuple(result)
 
@@ -203,6 +217,25 @@ def _in_common(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
+def in_all_parts(surplus: NDArray[np.float64]) -> list[float]:
+    """Probability that chance gives each client so many too many in all parts of the run alike.
+
+    Student's t over the parts. A long stall is in few of them, so they differ by as much.
+
+    Args:
+        surplus: as `_surplus` gives it.
+    """
+    from scipy import special  # noqa: PLC0415  # it loads for long
+
+    parts = min(PARTS, surplus.shape[1])
+    if parts < 2:
+        return [1.0] * len(surplus)
+    every = np.array_split(surplus, parts, axis=1)
+    sums = np.array([part.sum(axis=1) for part in every])
+    error = np.maximum(sums.std(axis=0, ddof=1) / math.sqrt(parts), _TINY)
+    return [float(one) for one in special.stdtr(parts - 1, -sums.mean(axis=0) / error)]
+
+
 def again(
     requests: NDArray[np.int64],
     beyond: NDArray[np.int64],
@@ -239,7 +272,18 @@ def again(
 
 def named(by_quantile: Mapping[float, Sequence[Tail]]) -> dict[int, float]:
     """The clients that are named, from 0, each with the highest quantile at which it is."""
+    return _at_highest({q: [one.is_named for one in of] for q, of in by_quantile.items()})
+
+
+def unequal(by_quantile: Mapping[float, Sequence[Tail]]) -> dict[int, float]:
+    """The clients that are unequal and not named, as `named` has them."""
+    result = _at_highest({q: [one.is_unequal for one in of] for q, of in by_quantile.items()})
+    sure = named(by_quantile)
+    return {nth: q for nth, q in result.items() if nth not in sure}
+
+
+def _at_highest(by_quantile: Mapping[float, Sequence[bool]]) -> dict[int, float]:
     result: dict[int, float] = {}
     for q in sorted(by_quantile):
-        result |= {nth: q for nth, one in enumerate(by_quantile[q]) if one.is_named}
+        result |= {nth: q for nth, one in enumerate(by_quantile[q]) if one}
     return dict(sorted(result.items()))

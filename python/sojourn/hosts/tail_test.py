@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,18 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
-from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, again, last_bin, named, tails
+from sojourn.hosts.tail import (
+    FALSE_RATE,
+    QUANTILES,
+    TIMES,
+    Tail,
+    again,
+    in_all_parts,
+    last_bin,
+    named,
+    tails,
+    unequal,
+)
 
 SLICES, REQUESTS = 40, 8_000  # of each client
 Counts = NDArray[np.int64]
@@ -134,13 +146,33 @@ def long_stalls(draw: Generator, requests: Counts) -> Counts:
 
 
 @pytest.mark.parametrize("clients", [2, 4, 8])
-def test_stalls_longer_than_a_slice_name_good_clients_less_often(clients: int) -> None:
-    """A stall is one event in all its slices: where each slice counts, 85 to 117 are named."""
-    false, points = 0, 400
-    draw = np.random.default_rng([clients, 6])
+def test_a_few_long_stalls_do_not_name_a_good_client(clients: int) -> None:
+    """One of two is unequal in every eighth point, and slow in all parts of the run in few."""
+    false = apart = 0
+    points, draw = 400, np.random.default_rng([clients, 6])
     for _ in range(points):
-        false += bool(named(held(draw, sent(draw, clients) // clients, long_stalls)))
-    assert false <= 0.18 * points
+        result = held(draw, sent(draw, clients) // clients, long_stalls)
+        false += bool(named(result))
+        apart += bool(unequal(result))
+    assert false <= 0.09 * points
+    assert false + apart <= 0.18 * points
+    assert clients > 2 or apart > 0.02 * points, "they are not hidden either"
+
+
+def test_who_is_named_at_one_quantile_is_not_unequal_at_another() -> None:
+    good = Tail(beyond=1, factor=1.0, p=None, steadiness=0.0, is_unequal=False, is_named=False)
+    apart = replace(good, is_unequal=True)
+    slow = replace(apart, is_named=True)
+    every = {0.99: (apart, apart, good), 0.95: (slow, apart, good), 0.9: (good, good, good)}
+    assert named(every) == {0: 0.95}
+    assert unequal(every) == {1: 0.99}
+
+
+def test_a_run_of_few_slices_has_fewer_parts() -> None:
+    requests = np.full((2, 4), 1000)
+    beyond = np.array([[50, 52, 49, 51], [10, 10, 10, 10]])
+    assert in_all_parts(beyond - requests * 0.03)[0] < 1e-3
+    assert in_all_parts(beyond[:, :1] - 30.0) == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("clients", [4, 8])

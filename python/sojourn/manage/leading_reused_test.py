@@ -1,4 +1,4 @@
-"""A number of a process that is used again between two looks at a group, on a made-up tree."""
+"""A process number that is used again between two looks at a group."""
 
 from __future__ import annotations
 

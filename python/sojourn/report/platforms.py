@@ -56,7 +56,7 @@ class Served:
         load_rps: requests/s; None: no load fits, or how much does is open.
         interval: of that, requests/s; None: not known.
         about: which load it is, or why there is none.
-        cpus: that its server may use.
+        cpus: that its server may use; None: not known.
         cpu_ns: CPU time of a request; None: not counted.
         price_usd: of the machine; None: not known.
         peak_watts: of the machine when busy; None: not known.
@@ -66,7 +66,7 @@ class Served:
     load_rps: float | None
     interval: Interval | None
     about: str
-    cpus: float
+    cpus: float | None
     cpu_ns: float | None
     price_usd: float | None
     peak_watts: float | None = None
@@ -270,8 +270,11 @@ def _cpu_ns(one: ServiceFinding) -> float | None:
     return None
 
 
-def _cpus(record: Record, name: str) -> float:
+def _cpus(record: Record, name: str) -> float | None:
     """CPUs that the server may use there: those of its placement, or fewer by a quota.
+
+    Returns:
+        Their number; None: it is not known where it runs.
 
     Raises:
         StoreFault: none of its points is in the record, or one is damaged.
@@ -284,7 +287,7 @@ def _cpus(record: Record, name: str) -> float:
             with files.readable(at, "remove the folder of this point, then run the study again"):
                 table = disk.read_json(at)
                 cpus, quota = len(table["placement"]["server"]), table.get("cpu_quota")
-                return max(LEAST_CPUS, min(max(1, cpus), float(quota or math.inf)))
+                return max(LEAST_CPUS, min(cpus, float(quota or math.inf))) if cpus else None
     raise StoreFault(
         f"no point of {name} was measured", at=str(record.path), fix="run the study again"
     )

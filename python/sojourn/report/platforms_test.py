@@ -160,6 +160,35 @@ def test_a_quota_leaves_fewer_cpus_than_the_placement_has(
     assert platforms._cpus(made, "a") == cpus
 
 
+@pytest.mark.parametrize("quota", [None, 2.0])
+def test_cpus_of_a_server_that_is_elsewhere_are_not_known(
+    recorded: Recorded, quota: float | None
+) -> None:
+    made = recorded(json.dumps({"placement": {"server": []}, "cpu_quota": quota}), "points/0001")
+    assert platforms._cpus(made, "a") is None
+
+
+@pytest.mark.parametrize(("cpus", "cpu_ns"), [(None, 50_000.0), (4.0, None)])
+def test_what_was_not_counted_is_not_shown(cpus: float | None, cpu_ns: float | None) -> None:
+    """The costs are still there: those of a busy machine."""
+    served = platforms.Served(
+        name="a",
+        load_rps=20_000.0,
+        interval=None,
+        about="",
+        cpus=cpus,
+        cpu_ns=cpu_ns,
+        price_usd=2000.0,
+        peak_watts=300.0,
+    )
+    one = served.row(Costs())
+    assert one.busy is None
+    assert one.per_cpu_rps == (None if cpus is None else 5000.0)
+    assert one.server_usd == Costs().server_usd(1.0)
+    assert one.watts == 300.0
+    assert platforms.cells(one)[5] == platforms.NONE
+
+
 @pytest.mark.parametrize("quota", ["much", [1], {"a": 1}])
 def test_a_quota_that_is_no_number_is_a_fault(recorded: Recorded, quota: object) -> None:
     made = recorded(json.dumps({**SERVED, "cpu_quota": quota}), "points/0001")

@@ -17,10 +17,12 @@ SERVER = "hosts.server"  # as a key of the study, such as of a factor
 LOCAL = "local:"  # a cluster of this machine alone, which the lab starts and ends
 CLIENTS_MAX = 1000
 ROLE_MAX = 64  # hosts of any other role
+QUOTA_LEAST = 1  # %, in each 100 ms; a kernel takes no less
 Feature: TypeAlias = Literal["root", "groups", "pressure", "btf", "sched_ext"]
 Role: TypeAlias = Literal["server", "neighbours", "observers"]
 _AT = re.compile(r"(ray://)?[A-Za-z0-9._-]{1,253}:[0-9]{1,5}|auto")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
+_QUOTA = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?%")
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,253}(=[A-Za-z0-9._-]{1,63})?")
 
 
@@ -57,11 +59,22 @@ class PlatformSpec(Model):
 
     price_usd: float | None = Field(default=None, ge=0, le=1e12)
     """Price of the machine, for what 1,000 requests/s cost."""
-    peak_watts: float | None = Field(default=None, gt=0, le=1e9)
+    peak_watts: float | None = Field(default=None, ge=0.01, le=1e9)
     """Power that it draws when busy, by a meter or its data sheet, for requests/s of each watt."""
-    cpu_quota: str = Field(default="", pattern=r"^([0-9]{1,6}(\.[0-9]{1,6})?%)?$")
+    cpu_quota: str = ""
     """CPU time that each service may use there, such as "150%" of one CPU: the knob `cpu_quota` of
-    its services. So a part of a machine can stand for a smaller one."""
+    its services. So a part of a machine can stand for a smaller one; price and power are then that
+    one's."""
+
+    @field_validator("cpu_quota")
+    @classmethod
+    def _a_quota(cls, quota: str) -> str:
+        if quota and (not _QUOTA.fullmatch(quota) or float(quota[:-1]) < QUOTA_LEAST):
+            raise ValueError(
+                f"'{_plain(quota)}' is no quota of at least {QUOTA_LEAST} %; "
+                'write "150%" for one and a half CPUs'
+            )
+        return quota
 
 
 class HostsSpec(Model):

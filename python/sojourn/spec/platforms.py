@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sojourn.spec.hosts import SERVER
-from sojourn.spec.levels import level_text
 
 if TYPE_CHECKING:
     from sojourn.spec.models import Study
@@ -15,14 +13,17 @@ KNOB = "cpu_quota"
 
 
 def limit(table: dict[str, Any]) -> None:
-    """Give the services of a study's table the quota of the server that is in it.
+    """Let a table have the platform of its own server alone, and its services the quota of that.
 
     Args:
-        table: of one combination of levels; its services are changed.
+        table: of one combination of levels; its hosts and services are changed.
     """
     hosts = table.get("hosts") or {}
-    quota = ((hosts.get("platforms") or {}).get(hosts.get("server")) or {}).get(KNOB)
-    if quota:
+    server, every = hosts.get("server"), hosts.get("platforms") or {}
+    if not every:
+        return
+    hosts["platforms"] = {name: one for name, one in every.items() if name == server}
+    if quota := every.get(server, {}).get(KNOB):
         for service in table["services"]:
             service["knobs"] = {**(service.get("knobs") or {}), KNOB: quota}
 
@@ -31,32 +32,37 @@ def refuse(study: Study) -> None:
     """Raise what is wrong with the platforms of a study.
 
     Raises:
-        ValueError: no service runs on one, or a quota is there twice or has no effect.
+        ValueError: no service runs on one, a quota is there twice or has no effect, or machines
+            that are called equal have unlike quotas.
     """
     if study.hosts is None or not study.hosts.platforms:
         return
-    levels = tuple(map(level_text, study.factors.get(SERVER, ())))
-    quotas = [name for name, one in study.hosts.platforms.items() if one.cpu_quota]
-    if not levels:
-        _refuse_alone(study, study.hosts.cpu_quota)
-        return
-    other = next((name for name in study.hosts.platforms if name not in levels), "")
-    if other:
+    known = study.hosts.platforms
+    levels = tuple(map(str, study.factors.get(SERVER, ())))
+    servers = levels or (study.hosts.server,)
+    if other := next((name for name in known if name not in servers), ""):
         raise ValueError(
             f"hosts.platforms has {other}, and no service runs there; name a level of {SERVER}"
         )
+    if not levels:
+        _refuse_alone(study, study.hosts.cpu_quota)
+        return
+    quotas = {name: known[name].cpu_quota if name in known else "" for name in levels}
+    if study.hosts.alike and len(set(quotas.values())) > 1:
+        raise ValueError(
+            "machines with unlike quotas are not equal; leave hosts.alike out, or give each of "
+            f"hosts.platforms the same {KNOB}"
+        )
     both = [f"services.{one.label}.knobs.{KNOB}" for one in study.services if KNOB in one.knobs]
     both += [key for key in study.factors if key.endswith(f".knobs.{KNOB}")]
-    if quotas and both:
-        raise ValueError(f"{both[0]} is there, and hosts.platforms.{quotas[0]} has one; give one")
+    if both and (own := next((name for name, quota in quotas.items() if quota), "")):
+        raise ValueError(f"{both[0]} is there, and hosts.platforms.{own} has one; give one")
 
 
 def _refuse_alone(study: Study, quota: str) -> None:
     """A quota is set where `hosts.server` is varied; a single server's is a knob by itself."""
-    knobs: Mapping[str, Any]
     for service in study.services:
-        knobs = service.knobs
-        if quota and knobs.get(KNOB) != quota:
+        if quota and service.knobs.get(KNOB) != quota:
             raise ValueError(
                 f"hosts.platforms has a {KNOB}, and {SERVER} is no factor; write "
                 f"services.{service.label}.knobs.{KNOB} instead"

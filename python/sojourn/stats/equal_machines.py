@@ -16,6 +16,11 @@ The mean is that of the population of machines, of which M were drawn:
 
 Its half width adds Student's half widths of both independent parts in squares, with M - 1 and B - 1
 degrees of freedom (Howe). Two machines leave one degree of freedom, so hardly anything is known.
+By simulation it covers 94 to 98 % for a nominal 95 %. With two blocks that differ by more than runs
+do it covers 92 % at the least, because their component is often estimated as 0.
+
+One more machine's mean over blocks adds that machine's own part: (1 + 1 / M) of it. A single run
+there lies wider.
 
 Source: Searle, Casella, McCulloch, Variance Components (1992), 4.3; Burdick and Graybill,
 Confidence Intervals on Variance Components (1992), 3.3; Howe, Approximate confidence limits on the
@@ -32,6 +37,7 @@ import numpy as np
 from scipy import stats
 
 from sojourn.half_width import COVERAGE, student
+from sojourn.stats import variance_components
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.symmetry_bets import SCALE_LEAST
@@ -45,6 +51,7 @@ METHOD = Method(
     source="Searle, Casella, McCulloch (1992); Burdick and Graybill (1992); Howe (1974)",
 )
 MACHINES_LEAST, BLOCKS_LEAST = 2, 2
+RUNS_LEAST = 2  # of two machines in two blocks there are four
 KNOWN_FROM = 3  # machines; two are one difference
 _ENDLESS = 1_000_000  # degrees of freedom of an error that is known
 
@@ -57,11 +64,13 @@ class Within:
         square: mean square of windows about their run's mean.
         freedom: its degrees of freedom.
         per_run: windows of a run, harmonic mean.
+        component: of one window.
     """
 
     square: float
     freedom: int
     per_run: float
+    component: Component
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +80,7 @@ class Equal:
     Attributes:
         mean: over the machines.
         interval: of the mean over all machines like these.
-        another: where the number of one more machine like these lies, with the same probability.
+        another: where the mean over blocks of one more machine lies, with the same probability.
         machines: standard deviation from machine to machine.
         runs: from run to run on one machine; None: each machine has one number.
         starts, windows: what of that is from start to start, and of one window within a run; None:
@@ -124,7 +133,7 @@ def crossed(values: Floats, within: Within | None = None) -> Equal | None:
         machines=between(of_machines, of_runs, (count - 1, free), blocks),
         runs=_scatter(of_runs, free),
         starts=_starts(of_runs, free, within),
-        windows=_scatter(within.square, within.freedom) if within else None,
+        windows=within.component if within else None,
         count=count,
         blocks=blocks,
     )
@@ -158,18 +167,23 @@ def of_estimates(values: Sequence[float], errors: Sequence[float]) -> Equal | No
 
 
 def within(windows: Sequence[Sequence[float]]) -> Within | None:
-    """The scatter within runs; None where no run has two windows.
+    """The scatter within runs; None where a run has fewer than two windows.
 
     Args:
         windows: logarithms of the windows of each run.
     """
     runs = [np.asarray(run, float) for run in windows if len(run) > 1]
-    free = sum(len(run) - 1 for run in runs)
-    if not free or len(runs) < len(windows):
+    if len(runs) < RUNS_LEAST or len(runs) < len(windows):
         return None
-    square = math.fsum(float(((run - run.mean()) ** 2).sum()) for run in runs) / free
+    freedom = np.array([len(run) - 1.0 for run in runs])
+    squares = np.array([float(((run - run.mean()) ** 2).sum()) for run in runs])
     per_run = len(runs) / math.fsum(1 / len(run) for run in runs)
-    return Within(square=square, freedom=free, per_run=per_run)
+    return Within(
+        square=float(squares.sum() / freedom.sum()),
+        freedom=int(freedom.sum()),
+        per_run=per_run,
+        component=variance_components.within(squares, freedom),
+    )
 
 
 def _starts(of_runs: float, free: int, within: Within | None) -> Component | None:

@@ -41,6 +41,7 @@ def known(values: Floats) -> Equal:
         ((4, 4), 0.0, 0.0, 0.05),
         ((8, 5), 0.05, 0.05, 0.05),
         ((16, 2), 0.10, 0.0, 0.02),
+        ((8, 3), 0.02, 0.10, 0.02),
     ],
 )
 def test_what_was_planted_lies_in_the_intervals(
@@ -117,6 +118,27 @@ def test_what_windows_say_divides_the_runs() -> None:
         of_starts += result.starts.interval.lo <= 0.04 <= result.starts.interval.hi
         hits += result.windows.interval.lo <= 0.1 <= result.windows.interval.hi
     assert min(of_starts, hits) >= stats.binom.ppf(0.95, SERIES, LEAST)
+
+
+def test_windows_with_stalls_have_an_interval_that_covers() -> None:
+    """A stall is in few windows and several at once, so these are no independent normal draws."""
+    rng = np.random.default_rng(5)
+
+    def stalled(runs: int) -> Floats:
+        values = rng.normal(0, 0.2, (runs, 41))
+        for run in values:
+            for at in range(int(rng.integers(30)), 41, 30):
+                run[at : at + int(rng.integers(1, 5))] += rng.uniform(1, 3)
+        return values
+
+    truth = math.sqrt(float(stalled(20_000).var(axis=1, ddof=1).mean()))
+    hits = 0
+    for _ in range(SERIES):
+        known = equal_machines.within([list(run) for run in stalled(12)])
+        assert known is not None
+        ends = known.component.interval
+        hits += ends.lo <= truth <= ends.hi
+    assert hits >= stats.binom.ppf(0.95, SERIES, LEAST)
 
 
 def test_two_machines_are_one_difference() -> None:

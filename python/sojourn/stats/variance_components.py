@@ -98,7 +98,7 @@ def components(runs: Sequence[Sequence[float]], times: Sequence[float]) -> Compo
     ends = Interval(lo=slope - half, hi=slope + half)
     return Components(
         starts=between(per_run * of_runs, of_windows, (free_runs, free_windows), per_run),
-        windows=_windows(squares, sizes - 1.0),
+        windows=within(squares, sizes - 1.0),
         slope=slope,
         slope_interval=ends,
         drift=_drift(slope, ends, float(at.std())),
@@ -124,7 +124,7 @@ def _drift(slope: float, ends: Interval, spread: float) -> Component:
     return Component(sigma=abs(slope) * spread, interval=Interval(lo=low, hi=max(sizes)))
 
 
-def _windows(squares: Floats, freedom: Floats) -> Component:
+def within(squares: Floats, freedom: Floats) -> Component:
     """The component of the windows: a ratio of sums over runs.
 
     Args:

@@ -1,4 +1,4 @@
-"""Whose links `egress` may touch, where processes end, come and go between two readings."""
+"""Which links `egress` may touch, where processes end, come and go."""
 
 from __future__ import annotations
 
