@@ -1,4 +1,4 @@
-"""Whether machines that are called equal are alike, by the facts that their runs noted."""
+"""Whether machines called equal are alike, by facts that their runs noted."""
 
 from __future__ import annotations
 
