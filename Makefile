@@ -49,14 +49,13 @@ demo: build ## the main job: latency against load on real memcached and NGINX, q
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
 test: ## everything that must pass; a part that fails stops no other, the end says which did
-	@scripts/setup --system
 	@$(part) beside served rust-live e2e-alone
 
 # What needs no quiet machine: compilers and Python's tests, which wait for programs half of their time.
-# Rust's tests need no program of `build`, whose downloads and last program leave a CPU free.
+# Rust's tests are compiled beside `build`, because its downloads and its last program leave a CPU free.
 beside:
 	@scripts/setup --system
-	@scripts/each --beside --by "$(MAKE) --no-print-directory" "-o build rust-built" built-checked
+	@scripts/each --beside --by "$(MAKE) --no-print-directory" rust-built built-checked
 
 built-checked: build
 	@$(parts_beside) check python

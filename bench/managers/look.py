@@ -1,11 +1,12 @@
 """CPU time of one look of a manager: at a service with threads and connections, and a neighbour.
 
 Usage: sudo .venv/bin/python bench/managers/look.py [--looks 100] [--connections 100] [--threads 8]
+           [--code NAME]
 
 Looks come every 100 ms, so 1000 us are 1 % of a core. The service of this script's own listens on
 loopback, accepts all connections but the last one, and reads nothing. Printed are three rounds.
-With PYTHONPATH of another version's `python` folder it measures that one. Rows are stored in
-`bench/runs`.
+With PYTHONPATH of another version's `python` folder it measures that one, and `--code` names it in
+the rows. Rows are stored in `bench/runs`.
 """
 
 from __future__ import annotations
@@ -72,13 +73,12 @@ def main() -> int:
                 time.sleep(EVERY_S)
                 look = watch.look(None)
             used_us.append((time.process_time() - begin_s) / asked.looks * 1e6)
-    print(
-        f"{', '.join(f'{one:.0f}' for one in used_us)} us a look; {Path(sojourn.__file__).parent}"
-    )
+    used = ", ".join(f"{one:.0f}" for one in used_us)
+    print(f"{used} us a look; {Path(sojourn.__file__).parent}")
     print(json.dumps({n: s.model_dump() for n, s in look.groups["web"].signals.items()}))
     path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-look.json"
-    about = {**vars(asked), "load": os.getloadavg()[0], "code": str(Path(sojourn.__file__).parent)}
-    about |= {"kernel": os.uname().release, "cpus": len(cpus)}
+    about = {**vars(asked), "load": os.getloadavg()[0], "cpus": len(cpus)}
+    about["kernel"] = os.uname().release
     path.write_text(json.dumps({**about, "used_us": used_us}, indent=1))
     print(f"rows: {path.name}")
     return 0
@@ -91,6 +91,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--looks", type=int, default=100, help="of a round (100)")
     parser.add_argument("--connections", type=int, default=100, help="of the service (100)")
     parser.add_argument("--threads", type=int, default=8, help="of the service (8)")
+    parser.add_argument("--code", default="this checkout", help="name of the version, for rows")
     return parser.parse_args()
 
 
