@@ -115,7 +115,7 @@ class Saying:
         if len(shares) < len(infinite):
             return LOST_OR_GREW
         upto = "up to " if len(shares) > 1 else ""
-        return f"{upto}{percent(max(shares))} of the requests were lost"
+        return f"{upto}{percent(max(shares), 1 if upto else 0)} of the requests were lost"
 
     def _endless(self, number: Number, side: int, blocks: int, why: str) -> Effect:
         """Of a number that only one of the levels keeps finite, in all blocks."""

@@ -134,7 +134,8 @@ def _equal(
         yield differ
         return
     near, qos = _near([one for one in results if one.is_tail]), service.findings[0].qos
-    time = machines.Time(load=near.load, q=qos.q if qos else TAIL) if near else None
+    q = qos.q if qos else TAIL
+    time = machines.Time(what=near.effect.what, load=near.load, q=q) if near else None
     if contrasts[0].factor != SERVER:
         for one in contrasts:
             yield from machines.effects(service, one, name, time)
@@ -255,9 +256,8 @@ def _trends(
     if near := _near([one for one in results if one.is_tail]):
         times, _ = block_values.times(service, near.load, tail)
         logs = ordered_levels.logs(key, ordered, times)
-        what = f"{percentile(tail)} at {load_share(near.load)} load"
         doubt = block_values.late(service, near.load, tail)
-        yield trend.of(trend.Ladder(what, name, texts, logs, doubt))
+        yield trend.of(trend.Ladder(near.effect.what, name, texts, logs, doubt))
     if peaks := block_values.peaks(service):
         yield trend.of(trend.Ladder(PEAK, name, texts, ordered_levels.logs(key, ordered, peaks)))
 

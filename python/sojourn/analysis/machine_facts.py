@@ -25,9 +25,9 @@ def kernels(service: Combinations) -> str:
 
 
 def with_sentence(service: Combinations, result: FactorFinding) -> FactorFinding:
-    """In words what holds for machines like these, if anything does.
+    """The finding, and in its sentence what holds for machines like these.
 
-    An effect of another factor is shown before it, as that on these machines.
+    Of another factor, its effect on the measured machines comes first.
     """
     texts = [*(one.sentence for one in result.equal), kernels(service)]
     text = "; ".join(filter(None, texts))

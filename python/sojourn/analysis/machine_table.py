@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.analysis import noise
 from sojourn.analysis.block_values import Combinations
 from sojourn.plan.setting import Level, Setting
 from sojourn.spec.hosts import SERVER
@@ -19,7 +20,7 @@ from sojourn.stats.times import Floats
 
 FEW = "fewer than two machines have numbers in the same two blocks"
 INFINITE = "it is infinite on {}"
-WINDOW_AT = {0.5: 2, 0.99: 3}  # place of a quantile in a window of `Run.series`
+WINDOW_AT = {q: at for at, q in noise.NUMBERS.values()}
 Of = Callable[[Mapping[Setting, float]], float | None]
 
 
@@ -96,15 +97,13 @@ def windows(service: Combinations, made: Table, load: float, q: float) -> Within
     if q not in WINDOW_AT:
         return None
     runs = {
-        (part.levels[SERVER], run.repeat): run.series
+        (part.levels[SERVER], run.repeat): run
         for part, finding in zip(service.parts, service.findings, strict=True)
         for point in finding.points
         if point.fraction == load
         for run in point.runs
         if run.is_believed
     }
-    cells = [runs.get((one, block), ()) for one in made.machines for block in made.blocks]
+    cells = [runs.get((one, block)) for one in made.machines for block in made.blocks]
     at = WINDOW_AT[q]
-    return equal_machines.within(
-        [[math.log(value) for row in cell if (value := row[at])] for cell in cells]
-    )
+    return equal_machines.within([noise.windows(run, at) if run else [] for run in cells])

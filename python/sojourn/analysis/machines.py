@@ -2,8 +2,8 @@
 
 A number of one machine is that machine's. Every block measures all machines, so machine is a factor
 with levels that are a sample. It has a component of variance beside that of runs, and the interval
-of a mean over machines has both. An effect of another factor is held against its own scatter from
-machine to machine, by the log ratios of each machine.
+of a mean over machines has both. An effect of another factor is compared with its scatter from
+machine to machine, by the log ratio of each machine.
 """
 
 from __future__ import annotations
@@ -26,25 +26,30 @@ from sojourn.stats.equal_machines import Equal
 from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import Blocks, Contrast
 from sojourn.stats.variance_components import Component
-from sojourn.text.numbers import load_share, percent, percentile
+from sojourn.text.numbers import percent
 
 OPEN = 10.0  # from one end of an interval to the other: then nothing useful is known
-_LARGEST = 700.0  # whose power of e is a number
+_LOG_MAX = 700.0  # e to the power of more is no number
 OWN = "the lab's own host"
 Show = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time:
-    """A quantile of a time: its load as a share of max RPS, and the quantile."""
+    """A quantile of a time: in words, its load as a share of max RPS, and the quantile."""
 
+    what: str
     load: float
     q: float
 
-    @property
-    def what(self) -> str:
-        """The quantile and its load, in words."""
-        return f"{percentile(self.q)} at {load_share(self.load)} load"
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a value is shown: in digits, with a unit behind, and beside what it is compared with."""
+
+    show: Show
+    unit: str = ""
+    than: str = ""
 
 
 def is_alike(study: Study) -> bool:
@@ -89,16 +94,17 @@ def numbers(service: Combinations, time: Time | None, coverage: float) -> Iterat
         coverage: of the intervals of how much load fits.
     """
     borders = block_values.borders(service)
-    if is_open := (borders.fitting | borders.without) - borders.closed.keys():
-        names = ", ".join(sorted(str(at[SERVER]) for at in is_open))
+    if endless := (borders.fitting | borders.without) - borders.closed.keys():
+        names = ", ".join(sorted(str(at[SERVER]) for at in endless))
         yield _unknown(LIMIT, f"it is no number on {names}")
     elif borders.closed:
         yield _of_borders(service, borders.closed, normal(coverage))
     if time is not None:
         values, _ = block_values.times(service, time.load, time.q)
-        yield _number(service, time.what, values, units.show_ns, time)
+        alone, words = machine_table.alone, _Words(units.show_ns)
+        yield _of_table(service, time.what, values, alone, words, time=time)
     if peaks := block_values.peaks(service):
-        yield _number(service, PEAK, peaks, _rate, None)
+        yield _of_table(service, PEAK, peaks, machine_table.alone, _Words(_rate))
 
 
 def effects(
@@ -114,42 +120,33 @@ def effects(
     """
     base, level = map(level_text, (contrast.base, contrast.level))
     than = f"with {name} = {level} as with {base}"
+    ratio = machine_table.ratio_of(contrast)
     if time is not None:
         values, _ = block_values.times(service, time.load, time.q)
-        yield _effect(service, contrast, time.what, values, f" as long {than}")
+        yield _of_table(service, time.what, values, ratio, _times(f" as long {than}"))
     if peaks := block_values.peaks(service):
-        yield _effect(service, contrast, PEAK, peaks, f" as high {than}")
+        yield _of_table(service, PEAK, peaks, ratio, _times(f" as high {than}"))
 
 
-def _effect(
-    service: Combinations, contrast: Contrast, what: str, values: Blocks, than: str
+def _of_table(
+    service: Combinations,
+    what: str,
+    values: Blocks,
+    of: machine_table.Of,
+    words: _Words,
+    *,
+    time: Time | None = None,
 ) -> EqualMachines:
-    made = machine_table.table(service, values, machine_table.ratio_of(contrast))
+    """One number of the machines; with a time, also the scatter of its windows."""
+    made = machine_table.table(service, values, of)
     if isinstance(made, str):
-        return _unknown(f"{what}{than}", made)
-    return _known(
-        what, equal_machines.crossed(made.values), made.without, _Words(_ratio, " times", than)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """How a value is shown: in digits, with a unit behind, and beside what it is compared with."""
-
-    show: Show
-    unit: str = ""
-    than: str = ""
-
-
-def _number(
-    service: Combinations, what: str, values: Blocks, show: Show, time: Time | None
-) -> EqualMachines:
-    made = machine_table.table(service, values, machine_table.alone)
-    if isinstance(made, str):
-        return _unknown(what, made)
+        return _unknown(f"{what}{words.than}", made)
     within = machine_table.windows(service, made, time.load, time.q) if time else None
-    equal = equal_machines.crossed(made.values, within)
-    return _known(what, equal, made.without, _Words(show))
+    return _known(what, equal_machines.crossed(made.values, within), made.without, words)
+
+
+def _times(than: str) -> _Words:
+    return _Words(_ratio, " times", than)
 
 
 def _of_borders(
@@ -178,14 +175,9 @@ def _known(
         return _unknown(what, machine_table.FEW)
     mean, another = _raised(equal.interval), _raised(equal.another)
     is_open = mean.hi > OPEN * mean.lo
-    parts = [_between(equal), *_runs(equal)]
-    if not is_open:
-        parts = [_mean(what, equal, words), *parts]
-    else:
-        parts = [
-            f"what {what} is on machines like these is hardly known from {_few(equal)}",
-            *parts,
-        ]
+    unknown = f"what {what} is on machines like these is hardly known from {_few(equal)}"
+    first = unknown if is_open else _mean(what, equal, words)
+    parts = [first, _between(equal), *_runs(equal)]
     if without:
         parts.append(f"left out, for too few numbers: {', '.join(map(str, without))}")
     return EqualMachines(
@@ -265,7 +257,7 @@ def _raised(ends: Interval) -> Interval:
     >>> _raised(Interval(lo=0.0, hi=1e9)).hi
     inf
     """
-    low, high = (math.exp(end) if end < _LARGEST else math.inf for end in (ends.lo, ends.hi))
+    low, high = (math.exp(end) if end < _LOG_MAX else math.inf for end in (ends.lo, ends.hi))
     return Interval(lo=low, hi=high)
 
 

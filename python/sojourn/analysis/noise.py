@@ -92,7 +92,7 @@ def noise(findings: Findings, block_s: float) -> Noise | None:
         return None
     components = {
         name: variance_components.components(
-            [_windows(run, at) for run in runs], [float(run.repeat) for run in runs]
+            [windows(run, at) for run in runs], [float(run.repeat) for run in runs]
         )
         for name, (at, _) in NUMBERS.items()
     }
@@ -138,7 +138,7 @@ def _window_s(runs: Sequence[Run]) -> float:
     return median(gaps) if gaps else 0.0
 
 
-def _windows(run: Run, at: int) -> list[float]:
+def windows(run: Run, at: int) -> list[float]:
     """Logarithms of the windows of a run."""
     return [math.log(value) for window in run.series if (value := window[at])]
 

@@ -121,10 +121,11 @@ def main(arguments: list[str] | None = None) -> int:
 
     def run() -> int | None:
         _speak_any_text()  # writes what waits to be written, which may fail
+        first = next(iter(words), "")
         if not HELP & {*words[1:]}:
-            system.check(next(iter(words), ""))
-        own = words[:1] if verbs.COMMANDS.keys() & {*words[:1]} and not _is_completed() else None
-        app = _whole() if own is None else made(own)
+            system.check(first)
+        is_alone = first in verbs.COMMANDS and not _is_completed()
+        app = made([first]) if is_alone else _whole()
         code: int | None = app(args=words, prog_name="sojourn", standalone_mode=False)
         return code
 

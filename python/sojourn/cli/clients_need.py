@@ -71,7 +71,9 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
     if costs and _is_some(each_rps := need.rate_max(max(costs))):
         count = need.clients(rate_rps, each_rps)
         why = f"a request took {show_ns(max(costs), 1)} of its CPU at most"
-        return f"{rate} {count} clients: one thread carries {show_count(each_rps)}, because {why}"
+        return (
+            f"{rate} {count} clients: one thread carries {show_count(each_rps, -1)}, because {why}"
+        )
     carried = [float(part["offered_rps"]) for part in parts if _is_some(part["offered_rps"])]
     if carried:
         count = need.clients(rate_rps, max(carried))

@@ -41,7 +41,7 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         )
         for name, (low, middle, high) in zip("ab", loads, strict=True)
     )
-    record: Any = SimpleNamespace(path=tmp_path, study=SimpleNamespace(hosts=HOSTS))
+    record: Any = SimpleNamespace(path=tmp_path, study=SimpleNamespace(hosts=HOSTS), outcomes=tuple)
     findings: Findings = replace(testing.findings(), services=services)
     monkeypatch.setattr(store, "resolve", lambda _results, _name: tmp_path)
     monkeypatch.setattr(store, "read", lambda _: record)
@@ -100,7 +100,7 @@ def test_prices_and_watts_are_those_of_the_study(
 def test_a_study_without_prices_needs_them_on_the_command_line(
     two: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare: Any = SimpleNamespace(path=two, study=SimpleNamespace(hosts=None))
+    bare: Any = SimpleNamespace(path=two, study=SimpleNamespace(hosts=None), outcomes=tuple)
     monkeypatch.setattr(store, "read", lambda _: bare)
     with pytest.raises(SpecFault, match="a has no price"):
         tco_platforms.show("x", two, [], Costs(), as_json=True)

@@ -24,7 +24,7 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "memory": ("memory.high of a group", "mount the memory controller as version 2"),
     "io": ("bytes/s of a group on its disk", "give the group disk, and mount the io controller"),
     "frozen": ("a group that can be stopped", "mount the freezer, or control groups version 2"),
-    "policy": ("the order of a group's threads", "run as root (sudo)"),
+    "policy": ("a scheduling policy of a group's threads", "run as root (sudo)"),
     "egress": ("a rate at which a group sends", "give the group link, and a network namespace"),
     "frequency": ("a bound on the frequency of a group's CPUs", "bare metal with cpufreq"),
     "ways": ("cache ways of a group", "bare metal with resctrl (Intel CAT, AMD L3 QoS, Arm MPAM)"),

@@ -39,13 +39,14 @@ CONSTANTS = {
     "ways": 0.0,
     "bandwidth": 0.0,
 }
-AMOUNTS: tuple[Knob, ...] = ("memory", "io")
-MORE: tuple[Knob, ...] = ("egress", "frequency")
+# bytes, bytes/s or Hz; two lists, because changes are in this order
+FIRST_AMOUNTS: tuple[Knob, ...] = ("memory", "io")
+LAST_AMOUNTS: tuple[Knob, ...] = ("egress", "frequency")
 COUNTS: tuple[Knob, ...] = ("ways", "bandwidth")
 
 
 def decide(history: History) -> Decision:
-    """Set what was given, at the first look; 0 (cores: −1) leaves a knob alone."""
+    """Set the constants' levels at the first look; 0 (cores: −1) leaves a knob alone."""
     if history.memory:
         return Decision(memory=history.memory)
     constants, groups = history.constants, history.now.best_effort
@@ -68,12 +69,12 @@ def _levels(constants: Mapping[str, float]) -> Iterator[tuple[Knob, Level]]:
         yield "quota", constants["quota"]
     if constants["cores"] >= 0:
         yield "cores", round(constants["cores"])
-    yield from ((knob, constants[knob]) for knob in AMOUNTS if constants[knob])
+    yield from ((knob, constants[knob]) for knob in FIRST_AMOUNTS if constants[knob])
     if constants["frozen"]:
         yield "frozen", True
     if policy := _policy(constants):
         yield "policy", policy
-    yield from ((knob, constants[knob]) for knob in MORE if constants[knob])
+    yield from ((knob, constants[knob]) for knob in LAST_AMOUNTS if constants[knob])
     yield from ((knob, round(constants[knob])) for knob in COUNTS if constants[knob])
 
 
@@ -106,7 +107,7 @@ def asks(constants: Mapping[str, float]) -> tuple[Knob, ...]:
 
 KIND = ControllerKind(
     name="static",
-    about="one fixed allocation: idle = 1, weight, quota (CPUs), cores, memory, io, frozen = 1, …",
+    about="one fixed allocation: a constant for each knob; 0 or 1 for idle, frozen and sched_…",
     source="of this lab",
     constants=CONSTANTS,
     asks=asks,

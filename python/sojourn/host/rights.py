@@ -77,6 +77,12 @@ class Rights:
         return capability in self.capabilities
 
 
+def has(tree: Tree, number: int) -> bool:
+    """Whether this program has a capability, by its number (linux/capability.h)."""
+    mask = as_int(tree.table("/proc/self/status").get("CapEff"), 16) or 0
+    return bool(mask >> number & 1)
+
+
 def read(tree: Tree) -> Rights:
     """What this process may do here, from the tree's /proc."""
     status = tree.table("/proc/self/status")

@@ -110,8 +110,8 @@ def together_text(parts: Sequence[Part]) -> str:
     error, away = max(one.error_ns for one in last), max(abs(one.offset_ns) for one in last)
     spread = spread_ns([part.start for part in parts])
     return (
-        f"{counted(len(parts))} began within {units.show_ns(spread)}; their clocks are up to "
-        f"{units.show_ns(away)} off the lab's, known to {units.show_ns(error)}"
+        f"{counted(len(parts))} began within {units.show_ns(spread, 1)}; their clocks are up to "
+        f"{units.show_ns(away, 1)} off the lab's, known to {units.show_ns(error, 1)}"
     )
 
 

@@ -28,7 +28,7 @@ FACTS = Facts(
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _OTHERS = {"Runtime", "Active Clients"}
 _RUN = re.compile(r"RUN #(\d{1,6}) RESULTS")  # of --print-all-runs
-_AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d{1,6}) runs\)")
+_AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d{1,6} runs)\)")
 _ENDS = {"best run": "BEST RUN RESULTS", "worst run": "WORST RUN RESULTS"}
 SERIES_MOST = 20
 _US, _MS = 1e3, 1e6
@@ -78,10 +78,10 @@ def _average(whole: dict[str, Any], at: str) -> list[Series]:
     Counts and histograms are sums over the runs; rates and the mean time are means of theirs
     (`run_stats::aggregate_average`). Its length is 0 or a sum, by version, so none is taken.
     """
-    key = next(filter(_AVERAGE.fullmatch, whole), None)
-    if key is None:
+    named = next(filter(None, map(_AVERAGE.fullmatch, whole)), None)
+    if named is None:
         return []
-    runs = key.partition("(")[2].removesuffix(")")
+    key, runs = named[0], named[1]
     note = (
         f"Its times are those of all {runs} together; its rate is the mean of their rates. "
         "A mean time that memtier printed is the mean of theirs."

@@ -20,7 +20,6 @@ from sojourn.host.tree import cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned
 from sojourn.knobs.settings import AFFINITY, Setting
-from sojourn.places import proc
 from sojourn.places.task import Task
 from sojourn.text import schedstat
 
@@ -142,7 +141,7 @@ class Cpuset(Knob):
         self._level, self._home = "", ()
 
     def _threads(self) -> Iterator[_Thread]:
-        for task in proc.tasks(self._on.leader):
+        for task in self._on.tasks():
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             probe = Setting(
                 kind=AFFINITY,
@@ -162,7 +161,7 @@ class Cpuset(Knob):
         tree = self._on.tree
         results = (
             (task.tid, schedstat.parse(tree.text(schedstat.path(task.pid, task.tid))))
-            for task in proc.tasks(self._on.leader)
+            for task in self._on.tasks()
         )
         return {tid: one.turns for tid, one in results if one}
 

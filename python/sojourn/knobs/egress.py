@@ -21,7 +21,7 @@ from ipaddress import IPv4Address
 
 from sojourn import units
 from sojourn.errors import HostFault
-from sojourn.host.tree import Tree
+from sojourn.host import rights
 from sojourn.knobs import htb
 from sojourn.knobs.htb import Bucket
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Turned
@@ -202,14 +202,9 @@ def lacks(asked: Asked) -> Lack | None:
     """The right to shape a link."""
     return (
         None
-        if _may_shape(asked.tree)
+        if rights.has(asked.tree, NET_ADMIN)
         else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", fix="run as root (sudo)")
     )
-
-
-def _may_shape(tree: Tree) -> bool:
-    mask = int(tree.table("/proc/self/status").get("CapEff", "0"), 16)
-    return bool(mask >> NET_ADMIN & 1)
 
 
 KIND = KnobKind(

@@ -173,10 +173,10 @@ def is_there(bucket: Bucket) -> bool:
         raise
 
 
-def remove(bucket: Bucket) -> None:
-    """Remove it, if it is there; OSError if refused."""
+def remove(bucket: Bucket) -> bool:
+    """Remove it; whether it was there. OSError if refused."""
     if not is_there(bucket):
-        return
+        return False
     try:
         bucket.ask(
             lambda route, index: route.tc("del", index=index, handle=bucket.handle, root=True)
@@ -184,6 +184,7 @@ def remove(bucket: Bucket) -> None:
     except OSError:
         if is_there(bucket):  # else it went meanwhile
             raise
+    return True
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
@@ -198,9 +199,8 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     bucket = Bucket(link=str(facts["link"]), netns=netns, major=major, space=space)
     what = f"bandwidth limit on {bucket.link}"
     try:
-        if not is_there(bucket):
+        if not remove(bucket):
             return None
-        remove(bucket)
     except OSError as error:
         return Undone(what=what, how=f"cannot be removed: {error.strerror}", is_done=False)
     return Undone(what=what, how="removed", is_done=True)

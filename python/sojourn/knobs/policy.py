@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from sojourn.errors import HostFault
 from sojourn.knobs import attr, grouped, ordered, scheduler, settings
@@ -144,20 +145,23 @@ class Policy(Knob):
         return ""
 
     def _threads(self, wanted: Attr) -> Iterator[Setting]:
+        every = self._as_they_are()
+        return (replace(one, new=wanted.text) for one in every if one.old != wanted.text)
+
+    def _as_they_are(self) -> Iterator[Setting]:
+        """Each thread with what it has now."""
         for task in self._on.tasks():
-            ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
-            asked = Setting(
+            one = Setting(
                 kind=POLICY,
                 what=f"{task.name} ({task.tid}) of {self._on.label}",
                 pid=task.pid,
                 tid=task.tid,
-                start_ticks=ticks,
+                start_ticks=settings.start_ticks(self._on.tree, task.pid, task.tid),
                 old="",
-                new=wanted.text,
+                new="",
             )
-            now = settings.read(asked, self._on.tree)
-            if now not in (None, wanted.text):
-                yield Setting.from_json({**asked.as_json(), "old": now})
+            if (now := settings.read(one, self._on.tree)) is not None:
+                yield replace(one, old=now)
 
     def _change(self, level: str, results: list[Setting]) -> None:
         self._inputs |= {(setting.tid, setting.start_ticks): setting for setting in results}

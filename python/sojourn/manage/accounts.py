@@ -11,6 +11,7 @@ from sojourn.host.tree import Tree
 from sojourn.manage import reading
 
 US = 1e-6
+COUNTED = "blkio.throttle.io_service_bytes"
 NET_WORDS = 16  # numbers behind a link's name: 8 of what it received, 8 of what it sent
 RECEIVED, SENT = 0, 8  # bytes, among these
 WAYS = {b"Read", b"Write"}
@@ -49,7 +50,7 @@ def disk_bytes(tree: Tree, folder: str, version: int, disk: str) -> int | None:
     if version == 2:
         text = reading.whole(tree, f"{folder}/io.stat")
         return None if text is None else _summed(tree, text, disk)
-    name = f"{folder}/blkio.throttle.io_service_bytes"
+    name = f"{folder}/{COUNTED}"
     text = reading.whole(tree, f"{name}_recursive")
     text = reading.whole(tree, name) if text is None else text
     return None if text is None else _summed_v1(tree, text, disk)

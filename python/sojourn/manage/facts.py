@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
-from sojourn.manage import monitors, reading, sockets
+from sojourn.manage import accounts, monitors, reading, sockets
 from sojourn.manage.groups import Managed
 from sojourn.manage.sockets import LISTEN, PORTS_MAX, Diag, Queue
 
@@ -187,7 +187,7 @@ def _disk(group: Managed, tree: Tree) -> tuple[str, int]:
     for controller in ("blkio", "io"):
         if one := knob_groups.find(tree, controller):
             folder = posixpath.join(one.mount, group.spec.cgroup.lstrip("/"))
-            name = "io.stat" if one.version == 2 else "blkio.throttle.io_service_bytes"
+            name = "io.stat" if one.version == 2 else accounts.COUNTED
             if tree.exists(f"{folder}/{name}"):
                 return folder, one.version
     return "", 2

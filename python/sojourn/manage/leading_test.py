@@ -20,7 +20,7 @@ import pytest
 
 from sojourn.controllers.look import Signal
 from sojourn.host.tree import Tree
-from sojourn.manage import facts, leading, monitors
+from sojourn.manage import facts, leading, monitors, testing
 from sojourn.manage.accounts_test import DEV, link
 from sojourn.manage.leading import CROWDED, FIRST, SHARED, SHRANK, UNREADABLE, Leading
 from sojourn.manage.signals_test import written
@@ -55,8 +55,7 @@ def server(family: str, *before: str) -> Iterator[tuple[int, int]]:
     words = [*before, sys.executable, "-c", SERVER, family]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
         try:
-            assert program.stdout is not None
-            yield program.pid, int(program.stdout.readline())
+            yield program.pid, int(testing.line(program))
         finally:
             program.kill()
 
@@ -119,10 +118,9 @@ def test_queues_in_a_namespace_of_its_own_are_read_too() -> None:
             "ends[0].send(b'x' * 70)\nprint(flush=True)\ntime.sleep(600)"
         )
         inside = ["nsenter", f"--net=/proc/{pid}/ns/net", sys.executable, "-c", send]
-        with subprocess.Popen(inside, stdout=subprocess.PIPE) as client:
+        with subprocess.Popen(inside, stdout=subprocess.PIPE, text=True) as client:
             try:
-                assert client.stdout is not None
-                client.stdout.readline()
+                assert testing.line(client) == "\n"
                 one = Leading(Tree())
                 one.of_group(group(pid), 0.0)
                 time.sleep(0.05)

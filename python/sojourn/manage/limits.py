@@ -22,7 +22,6 @@ MEMORY: Knob = "memory"
 IO: Knob = "io"
 FROZEN: Knob = "frozen"
 HIGH, FREEZE, STATE = "memory.high", "cgroup.freeze", "freezer.state"
-COUNTED = "blkio.throttle.io_service_bytes"
 #: How a file is read back; any other one is a text.
 KINDS = {
     **dict.fromkeys((io_limit.MAX, *io_limit.FILES.values()), settings.DISK),
@@ -103,18 +102,3 @@ def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
 def _in_pages(size: int) -> int:
     """Bytes in whole pages, as the kernel counts them."""
     return size // mmap.PAGESIZE * mmap.PAGESIZE
-
-
-def moved_bytes(group: Group, disk: str) -> int | None:
-    """Bytes that the group has read and written on its disk so far; None: they are not counted."""
-    if group.version == 2:
-        words = settings.disk_words(group.text("io.stat"), disk)
-        counts = dict(word.split("=", 1) for word in words if "=" in word)
-        numbers = [as_int(counts.get(name, "0")) for name in ("rbytes", "wbytes")]
-        return sum(number or 0 for number in numbers)
-    text = group.text(f"{COUNTED}_recursive") or group.text(COUNTED)
-    if not text:
-        return None
-    lines = (line.split() for line in text.splitlines())
-    own = (words for words in lines if len(words) == 3 and words[0] == disk)
-    return sum(as_int(words[2]) or 0 for words in own if words[1] in {"Read", "Write"})

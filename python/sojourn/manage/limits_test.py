@@ -17,8 +17,8 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import groups, io_limit, settings
 from sojourn.knobs.groups import Group, Hierarchy
 from sojourn.knobs.settings import Setting
+from sojourn.manage import accounts, limits, reload, testing
 from sojourn.manage import config as configs
-from sojourn.manage import limits, reload, testing
 from sojourn.manage.bites import Bites
 from sojourn.manage.daemon_test import here, journals, played, state, undone_as_of_the_dead
 from sojourn.manage.groups import Managed
@@ -74,8 +74,8 @@ def test_memory_is_limited_in_pages_of_this_kernel(
 
 def test_version_2_counts_the_bytes_of_one_disk(tmp_path: Path) -> None:
     _, group = second(tmp_path)
-    assert limits.moved_bytes(group, DISK) == 320
-    assert limits.moved_bytes(group, "9:9") == 0
+    assert accounts.disk_bytes(group.tree, group.folder, group.version, DISK) == 320
+    assert accounts.disk_bytes(group.tree, group.folder, group.version, "9:9") == 0
 
 
 def test_a_path_on_btrfs_is_on_the_one_disk_that_the_kernel_lists(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What the processor counts of a group: cache and memory traffic (resctrl).
 
-The manager makes no monitoring group, because it moves no cache: it reads one that is there. That
-is any folder below /sys/fs/resctrl with each process of the group, and with no task of another.
+The manager makes no group to monitor. It reads one that is there, which may be that of the knobs
+`ways` and `bandwidth`. That is any folder below /sys/fs/resctrl with each process of the group, and
+with no task of another.
 No machine with such counters was at hand: it is tested on made-up trees.
 
 Source: Documentation/filesystems/resctrl.rst, "mon_data" and "mon_groups".

@@ -192,4 +192,3 @@ def test_one_that_goes_silent_is_counted_and_never_waited_for(
             return one.bad >= 2
 
         assert until(is_bad)
-        assert all(window.age_ms > 0 for window in one.windows("web", time.monotonic()))

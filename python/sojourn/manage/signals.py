@@ -70,7 +70,7 @@ class Signals:
                 if key in counts:
                     results[name] = self._step(f"{group.name} {name}", counts[key])
         if group.is_best_effort and (io := group.others.get(limits.IO)) is not None:
-            moved = limits.moved_bytes(io, group.disk)
+            moved = accounts.disk_bytes(self.tree, io.folder, io.version, group.disk)
             results["io"] = self._rate(f"{group.name} io", moved, t_s)
         return {name: Signal(value=value) for name, value in results.items() if value is not None}
 

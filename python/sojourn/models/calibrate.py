@@ -44,6 +44,7 @@ from sojourn.models.epoll_model import STABLE, EpollModel
 from sojourn.models.identify import EQUAL, Misfit, Range, profile
 from sojourn.models.points import QUANTITIES, Measured
 from sojourn.models.simulator import Simulator
+from sojourn.units import outward
 
 MISS = 3.0  # what an unstable point costs the fit: a factor of e³
 
@@ -224,7 +225,7 @@ def _notes(
     ]
     if spreads:
         notes.append(
-            f"runs at the same load differ by up to {max(spreads):.1f} times: no model can be "
-            "closer than the machine is to itself"
+            f"runs at the same load differ by up to {outward(max(spreads), 1, 1):.1f} times: no "
+            "model can be closer than the machine is to itself"
         )
     return notes

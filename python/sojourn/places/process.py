@@ -157,7 +157,8 @@ class Process:
             self._warden.wait(KILL_S_MAX)
         except subprocess.TimeoutExpired:
             self._warden.kill()
-            self._warden.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a frozen one ends when thawed
+                self._warden.wait(KILL_S_MAX)
         if self._entry is None:
             return
         is_clean = self._ended is not None and self._ended.is_clean

@@ -36,14 +36,15 @@ def _clocks(tables: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     spread = [float(table["starts"]["within_ns"]) for table in tables if "starts" in table]
     if not spread:
         return ()
-    began = f"clients began within {units.show_ns(max(spread))}"
+    began = f"clients began within {units.show_ns(max(spread), 1)}"
     if not clocks:
         return ((ROW, f"all clients read the lab's clock; {began}"),)
     away = max(abs(float(clock["offset_ns"])) for clock in clocks)
     error = max(float(clock["error_ns"]) for clock in clocks)
     drifts = [float(c["drift_ppm"]) for c in clocks if c.get("drift_ppm") is not None]
     drift = f"drift {min(drifts):+.3g} to {max(drifts):+.3g} ppm" if drifts else "drift not known"
-    text = f"up to {units.show_ns(away)} off the lab's, known to {units.show_ns(error)}, {drift}"
+    known = f"known to {units.show_ns(error, 1)}"
+    text = f"up to {units.show_ns(away, 1)} off the lab's, {known}, {drift}"
     return ((ROW, f"{text}; {began}"),)
 
 

@@ -187,7 +187,8 @@ def _started(asked: Asked) -> Iterator[subprocess.Popen[bytes] | None]:
                 process.wait(STOP_S_MAX)
         if process.poll() is None:
             process.kill()
-            process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_S_MAX)
 
 
 def _await(asked: Asked) -> None:

@@ -15,7 +15,7 @@ from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.findings.platform_load import PlatformLoad
 from sojourn.models.platforms import Platform
 from sojourn.models.tco import Costs
-from sojourn.plan.points import Verdict
+from sojourn.plan.points import Outcome, Verdict
 from sojourn.report import show as texts
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -116,11 +116,13 @@ def platforms(
         StoreFault: one has no load yet.
     """
     every = {dict(one.levels)[SERVER]: one for one in _served(findings.services)}
-    names = ", ".join(map(str, every)) or "none: hosts.server is no factor of the study"
+    if not every:
+        raise SpecFault(f"{SERVER} is not varied", at="--platforms", fix="name another record")
+    outcomes = record.outcomes()
     for name in (*priced, *every):
         if name not in every or name not in priced:
             what = "has no price" if name in every else "is no server of the record"
-            fix = f"give --server NAME=PRICE for each of {names}"
+            fix = f"give --server NAME=PRICE for each of {', '.join(map(str, every))}"
             raise SpecFault(f"{name} {what}", at="--server", fix=fix)
     results = []
     for name, one in every.items():
@@ -130,7 +132,7 @@ def platforms(
             load_rps=load_rps,
             interval=interval,
             about=about,
-            cpus=_cpus(record, str(name)),
+            cpus=_cpus(record, outcomes, str(name)),
             cpu_ns=_cpu_ns(one),
             price_usd=priced[str(name)],
             peak_watts=_peak_watts(record.study, str(name)),
@@ -145,30 +147,27 @@ def prices_of(record: Record, findings: Findings) -> dict[str, float | None]:
     Empty where it gives no price at all.
     """
     known = record.study.hosts.platforms if record.study.hosts else {}
-    names = [
-        str(dict(one.levels)[SERVER]) for one in findings.services if SERVER in dict(one.levels)
-    ]
+    names = _names(findings)
     if not any(known[name].price_usd is not None for name in names if name in known):
         return {}
     return {name: known[name].price_usd if name in known else None for name in names}
+
+
+def _names(findings: Findings) -> list[str]:
+    """Servers of the findings, in their order."""
+    every = (dict(one.levels) for one in findings.services)
+    return [str(levels[SERVER]) for levels in every if SERVER in levels]
 
 
 def with_platforms(findings: Findings, record: Record) -> Findings:
     """The findings with the load of each server for each CPU and watt, and its cost.
 
     As they are where servers are not varied, are equal machines, or have no load yet.
-
-    Args:
-        findings: of the record.
-        record: that is read; nothing is written.
     """
     hosts = record.study.hosts
     if hosts is None or SERVER not in record.study.factors or hosts.alike:
         return findings
-    names = [
-        str(dict(one.levels)[SERVER]) for one in findings.services if SERVER in dict(one.levels)
-    ]
-    priced = prices_of(record, findings) or dict.fromkeys(names)
+    priced = prices_of(record, findings) or dict.fromkeys(_names(findings))
     try:
         rows = tuple(one.row(Costs()) for one in platforms(findings, record, priced))
     except (SpecFault, StoreFault):  # another factor is varied as well, or nothing has a load yet
@@ -270,7 +269,7 @@ def _cpu_ns(one: ServiceFinding) -> float | None:
     return None
 
 
-def _cpus(record: Record, name: str) -> float | None:
+def _cpus(record: Record, outcomes: Sequence[Outcome], name: str) -> float | None:
     """CPUs that the server may use there: those of its placement, or fewer by a quota.
 
     Returns:
@@ -279,7 +278,7 @@ def _cpus(record: Record, name: str) -> float | None:
     Raises:
         StoreFault: none of its points is in the record, or one is damaged.
     """
-    for outcome in record.outcomes():
+    for outcome in outcomes:
         if outcome.point.setting.get(SERVER) != name:
             continue
         at = record.folder_of(outcome) / SERVICE

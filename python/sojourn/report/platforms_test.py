@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sojourn import store
-from sojourn.errors import StoreFault
+from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.effects import FactorFinding
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.platform_load import PlatformLoad
@@ -48,21 +48,28 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 def test_cpus_are_those_of_a_point_in_the_record(recorded: Recorded) -> None:
-    assert platforms._cpus(recorded(json.dumps(SERVED), "points/0001"), "a") == 3
+    made = recorded(json.dumps(SERVED), "points/0001")
+    assert platforms._cpus(made, made.outcomes(), "a") == 3
 
 
 @pytest.mark.parametrize("folder", ["../elsewhere", "points/.."])
 def test_a_point_that_names_a_folder_elsewhere_is_refused(recorded: Recorded, folder: str) -> None:
     made = recorded(json.dumps(SERVED), folder)
     with pytest.raises(StoreFault, match="not in the record"):
-        platforms._cpus(made, "a")
+        platforms._cpus(made, made.outcomes(), "a")
+
+
+def test_a_record_that_varies_no_server_is_refused(tmp_path: Path) -> None:
+    record: Any = SimpleNamespace(path=tmp_path, outcomes=tuple)
+    with pytest.raises(SpecFault, match=r"hosts\.server is not varied"):
+        platforms.platforms(testing.findings(), record, {})
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"placement": 3}', '{"placement": {"server": 3}}'])
 def test_a_file_that_is_damaged_is_a_fault(recorded: Recorded, text: str) -> None:
     made = recorded(text, "points/0001")
     with pytest.raises(StoreFault, match="cannot be read"):
-        platforms._cpus(made, "a")
+        platforms._cpus(made, made.outcomes(), "a")
 
 
 Row = Callable[[ServiceFinding], PlatformLoad]
@@ -76,7 +83,9 @@ def row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Row:
         one = replace(finding, levels=((SERVER, "a"),))
         findings = replace(testing.findings(), services=(one,))
         monkeypatch.setattr(platforms, "_cpus", lambda *_: 3.0)
-        record: Any = SimpleNamespace(path=tmp_path, study=SimpleNamespace(hosts=None))
+        record: Any = SimpleNamespace(
+            path=tmp_path, study=SimpleNamespace(hosts=None), outcomes=tuple
+        )
         (served,) = platforms.platforms(findings, record, {"a": 2000.0})
         return served.row(Costs())
 
@@ -157,7 +166,7 @@ def test_a_quota_leaves_fewer_cpus_than_the_placement_has(
     recorded: Recorded, quota: float | None, cpus: float
 ) -> None:
     made = recorded(json.dumps({**SERVED, "cpu_quota": quota}), "points/0001")
-    assert platforms._cpus(made, "a") == cpus
+    assert platforms._cpus(made, made.outcomes(), "a") == cpus
 
 
 @pytest.mark.parametrize("quota", [None, 2.0])
@@ -165,7 +174,7 @@ def test_cpus_of_a_server_that_is_elsewhere_are_not_known(
     recorded: Recorded, quota: float | None
 ) -> None:
     made = recorded(json.dumps({"placement": {"server": []}, "cpu_quota": quota}), "points/0001")
-    assert platforms._cpus(made, "a") is None
+    assert platforms._cpus(made, made.outcomes(), "a") is None
 
 
 @pytest.mark.parametrize(("cpus", "cpu_ns"), [(None, 50_000.0), (4.0, None)])
@@ -193,14 +202,14 @@ def test_what_was_not_counted_is_not_shown(cpus: float | None, cpu_ns: float | N
 def test_a_quota_that_is_no_number_is_a_fault(recorded: Recorded, quota: object) -> None:
     made = recorded(json.dumps({**SERVED, "cpu_quota": quota}), "points/0001")
     with pytest.raises(StoreFault, match="cannot be read"):
-        platforms._cpus(made, "a")
+        platforms._cpus(made, made.outcomes(), "a")
 
 
 def study_of(**hosts: Any) -> Any:
     """A record of a study that varies two servers."""
     made = HostsSpec(at="10.9.0.1:6379", **hosts)
     study = SimpleNamespace(hosts=made, factors={SERVER: ("a", "b")})
-    return SimpleNamespace(path=Path("x"), study=study)
+    return SimpleNamespace(path=Path("x"), study=study, outcomes=tuple)
 
 
 def two() -> Findings:
@@ -222,7 +231,9 @@ def two() -> Findings:
 
 
 def test_one_report_has_both_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platforms, "_cpus", lambda _, name: {"a": 2.0, "b": 1.0}[name])
+    monkeypatch.setattr(
+        platforms, "_cpus", lambda _record, _outcomes, name: {"a": 2.0, "b": 1.0}[name]
+    )
     given = {"a": {"price_usd": 2000, "peak_watts": 200}, "b": {"price_usd": 900}}
     result = platforms.with_platforms(two(), study_of(platforms=given))
     (factor,) = result.factors

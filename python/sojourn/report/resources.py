@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.resource_use import ResourceUse, Side, amount, use_text
+from sojourn.findings.resource_use import CpuTrend, ResourceUse, Side, amount, use_text
 from sojourn.host.usage.resource import BY_NAME, PER_S, SECONDS
 from sojourn.report import show
 from sojourn.text.numbers import percent
@@ -58,7 +58,7 @@ def notes(result: ResourceUse) -> list[str]:
         f"{HEADS[side.what]}: {side.samples} samples of {side.runs} run{'s' * (side.runs > 1)}"
         for side in result.sides
     ]
-    texts += [_trend(side) for side in result.sides if side.cpu_trend is not None]
+    texts += [_trend(side.what, side.cpu_trend) for side in result.sides if side.cpu_trend]
     idle = [use.title for use in result.sides[0].uses if not use.box.greatest]
     if idle:
         texts.append(f"none at all: {', '.join(idle)}")
@@ -76,11 +76,9 @@ def notes(result: ResourceUse) -> list[str]:
     return texts
 
 
-def _trend(side: Side) -> str:
+def _trend(side: str, own: CpuTrend) -> str:
     """By how much CPU time grows within a run, and whether that is shown."""
-    own = side.cpu_trend
-    assert own is not None  # noqa: S101  # others were left out
-    what = f"{HEADS[side.what]}: CPU of the service"
+    what = f"{HEADS[side]}: CPU of the service"
     if own.lo is None or own.hi is None:
         return f"{what} changes by {100 * own.per_s:+.2g} % of its CPUs each second in the only run"
     ends = f"{100 * own.lo:+.2g} to {100 * own.hi:+.2g} % of its CPUs each second, {own.runs} runs"

@@ -58,7 +58,7 @@ class PlatformSpec(Model):
     """What is known of a server's machine beside what is measured there."""
 
     price_usd: float | None = Field(default=None, ge=0, le=1e12)
-    """Price of the machine, for what 1,000 requests/s cost."""
+    """Price of the machine, US dollars, for what 1,000 requests/s cost."""
     peak_watts: float | None = Field(default=None, ge=0.01, le=1e9)
     """Power that it draws when busy, by a meter or its data sheet, for requests/s of each watt."""
     cpu_quota: str = ""

@@ -158,7 +158,7 @@ pub fn trace_of(file: &str, speed: f64, method: Option<&str>) -> String {
 
 fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
     let Asked { file, is_scaled, speed, method } = Asked::of(text);
-    if speed.is_some() && text.split(',').any(|word| word == "scaled") {
+    if speed.is_some() && (is_scaled || file.ends_with(SCALED)) {
         let fix = "leave one of them out: with scaled, the rate is the job's";
         return Err(Fault::usage("a trace has both a speed and the job's rate", "trace", fix));
     }

@@ -115,11 +115,12 @@ class Ways(Shared):
         if self.level is None or now is None:
             return ""
         before, self._occupied = self._occupied, now
+        if not before or now < before * GROWTH:
+            return ""
         caches = sum(one.startswith("mon_L3_") for one in tree.names(f"{self.folder}/mon_data"))
         size = caches * llc_ways.cache_bytes(tree, llc_ways.probed(tree)[0])
         share = size * int(self.level) / max(1, llc_ways.whole(tree).bit_count())
-        is_growing = before and now >= before * GROWTH
-        if not share or now <= share * SLACK or not is_growing:
+        if not share or now <= share * SLACK:
             return ""
         return f"it holds {now >> 20} MiB of the cache where {round(share) >> 20} are allowed"
 

@@ -13,7 +13,7 @@ import secrets
 import time
 
 from sojourn.controllers.look import Level
-from sojourn.host.tree import as_int
+from sojourn.host.usage.moment import interfaces
 from sojourn.knobs import Asked, Lack, egress, htb, net_space
 from sojourn.knobs.htb import Bucket
 from sojourn.manage.actuators.actuator import Actuator, Member
@@ -21,7 +21,6 @@ from sojourn.manage.actuators.actuator import Actuator, Member
 LEAST_BPS = 1000  # a packet of 1500 bytes each 1.5 s
 OVER, MORE = 1.25, 1e5  # what was sent above rate · OVER + MORE bytes/s is too much
 SPAN_S = 0.4  # of a rate, at the least
-SENT_AT = 8  # of the numbers of /proc/PID/net/dev, bytes that were sent
 HAS_IT = "has the same network namespace"
 RIGHTS = "CAP_SYS_ADMIN, CAP_SYS_PTRACE"
 ROOT = "run as root (sudo)"
@@ -149,11 +148,8 @@ class Sending(Actuator):
 
     def _sent(self, pid: int) -> int | None:
         """Bytes that left by its link so far; None: there is no such link."""
-        for line in (self.member.on.tree.text(f"/proc/{pid}/net/dev") or "").split("\n"):
-            name, _, numbers = line.partition(":")
-            if name.strip() == self.member.spec.link:
-                return as_int(numbers.split()[SENT_AT])
-        return None
+        one = interfaces(self.member.on.tree, pid).get(self.member.spec.link)
+        return one[2] if one else None
 
     def take_off(self) -> str:
         """Remove the bucket; the link has what it had."""

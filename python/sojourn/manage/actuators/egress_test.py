@@ -216,7 +216,7 @@ def test_a_link_by_which_others_send_too_is_refused(flood: Stand) -> None:
             played(flood, [flood.window], "static", constants={"egress": BPS})
     finally:
         other.kill()
-        other.wait()
+        other.wait(20)
     text = f"process {other.pid}, which is not of the group, has the same network namespace"
     assert text in caught.value.fix
     assert root(flood) == before

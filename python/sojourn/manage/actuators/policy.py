@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from sojourn.controllers.look import Level
+from sojourn.host import rights
 from sojourn.knobs import Lack, Turned, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.policy import NAMED_MAX, Policy
 from sojourn.knobs.policy_level import meant
-from sojourn.knobs.settings import POLICY, Setting
-from sojourn.manage.actuators.actuator import READ, Actuator, Member
+from sojourn.knobs.settings import Setting
+from sojourn.manage.actuators.actuator import Actuator, Member
 
 SYS_NICE = 23  # include/uapi/linux/capability.h: CAP_SYS_NICE
 
@@ -37,14 +37,6 @@ class OfThreads(Policy):
     def _session(self, wanted: Attr) -> Iterator[Setting]:
         del wanted
         yield from ()
-
-    def _unordered(self, wanted: Attr) -> str:
-        del wanted
-        return ""
-
-    def _probed(self, wanted: Attr) -> Any:
-        del wanted
-        return READ
 
     def give(self, level: str) -> None:
         """Give it to every thread; one that has it by itself is left alone, also at the end."""
@@ -66,10 +58,14 @@ class OfThreads(Policy):
             Which threads of the group had it, and have another one; "": none.
         """
         tree, wanted = self._on.tree, meant(self._level).text
-        noted = {key: one for key, one in self._inputs.items() if settings.read(one, tree)}
+        every = {key: replace(one, new=wanted) for key, one in self._seen()}
+        noted = {
+            key: one
+            for key, one in self._inputs.items()
+            if key in every or settings.read(one, tree)  # it may have left the group
+        }
         first = wanted if self._own else Attr(policy=0).text
         usual = next((one.old for one in noted.values()), first)
-        every = {key: replace(one, new=wanted) for key, one in self._seen()}
         known = noted.keys() | self._own
         fresh = {key: one for key, one in every.items() if key not in known}
         self._inputs = noted
@@ -88,19 +84,7 @@ class OfThreads(Policy):
 
     def _seen(self) -> Iterator[tuple[tuple[int, int], Setting]]:
         """Each thread of the group with what it has now, by number and start."""
-        for task in self._on.tasks():
-            one = Setting(
-                kind=POLICY,
-                what=f"{task.name} ({task.tid}) of {self._on.label}",
-                pid=task.pid,
-                tid=task.tid,
-                start_ticks=settings.start_ticks(self._on.tree, task.pid, task.tid),
-                old="",
-                new="",
-            )
-            now = settings.read(one, self._on.tree)
-            if now is not None:
-                yield (one.tid, one.start_ticks), replace(one, old=now)
+        return (((one.tid, one.start_ticks), one) for one in self._as_they_are())
 
     def _heirs(self, usual: Setting) -> Iterator[Setting]:
         """Threads that came with the policy since; what a thread had by itself is its own."""
@@ -124,8 +108,7 @@ class ThreadPolicy(Actuator):
 
     def lack(self) -> Lack | None:
         """The right to give a thread back what it had."""
-        mask = int(self.member.on.tree.table("/proc/self/status").get("CapEff", "0"), 16)
-        if mask >> SYS_NICE & 1:
+        if rights.has(self.member.on.tree, SYS_NICE):
             return None
         return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix="run as root (sudo)")
 

@@ -113,9 +113,9 @@ def _undecided(border: Border) -> str:
     """Why an interval is none to decide by; "" if it is."""
     lo, hi = border.interval_rps.lo, border.interval_rps.hi
     if lo == 0:
-        return f"nothing down to {show_count(border.curve[0][0])} requests/s was shown to hold"
+        return f"nothing down to {show_count(border.curve[0][0], 1)} requests/s was shown to hold"
     if hi == math.inf:
-        return f"nothing up to {show_count(border.curve[-1][0])} requests/s was shown to fail"
+        return f"nothing up to {show_count(border.curve[-1][0], -1)} requests/s was shown to fail"
     if hi > WIDE * lo:
         return (
             f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "

@@ -24,7 +24,7 @@
 //! `timely` and `arrivals`.
 
 use sojourn_base::span::Times;
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{Way, show_bound_ns, show_ns};
 
 use super::{Check, Evidence};
 
@@ -56,7 +56,7 @@ fn addition(evidence: &Evidence) -> Option<(f64, String)> {
     (lag_ns > SHARE_MAX * sojourn_ns && share > SHARE_MAX).then(|| {
         let text = format!(
             "the client's own lag, {} at p99, makes up {:.1} % of the measured p99 of {}",
-            show_ns(lag_ns),
+            show_bound_ns(lag_ns, Way::Up),
             share * 100.0,
             show_ns(sojourn_ns)
         );

@@ -101,6 +101,7 @@ fn the_file_of_a_trace_is_its_name_whatever_stands_behind_it() {
         ("trace:f,scaled", Some("f")),
         ("trace:a,b.log,speed=2,method=GET", Some("a,b.log")),
         ("trace:a,b.log", Some("a,b.log")),
+        ("trace:a,scaled,b.log", Some("a,scaled,b.log")),
         ("poisson", None),
         ("traces:f", None),
     ] {
