@@ -9,7 +9,8 @@
 //! - `pool UPSTREAM`: the same, in two workers to which one thread hands the requests that it reads;
 //! - `lock`: a lock that another thread holds for so long;
 //! - `timer`: the time that its loop gives `epoll_wait`;
-//! - `fault FILE`: pages of FILE that are in memory no more, whatever the length.
+//! - `fault FILE`: pages of FILE that are in memory no more, whatever the length. The reply is for how
+//!   many of them the thread slept, by the kernel's count of its switches: at most 255.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -40,8 +41,8 @@ fn connect(port: &str) -> TcpStream {
     stream
 }
 
-/// What a thread does for one request before it answers.
-type Wait = Box<dyn FnMut(&Bytes) + Send>;
+/// What a thread does for one request before it answers, and the answer.
+type Wait = Box<dyn FnMut(&Bytes) -> u8 + Send>;
 
 fn ask(port: &str, polls: bool) -> Wait {
     let mut upstream = connect(port);
@@ -52,6 +53,7 @@ fn ask(port: &str, polls: bool) -> Wait {
             poll(&mut watched, None).expect("poll exists");
         }
         upstream.read_exact(&mut [0]).expect("it answers");
+        b'r'
     })
 }
 
@@ -74,7 +76,18 @@ fn lock() -> Wait {
         hold.send(length(request)).expect("it lives");
         reported.recv().expect("it lives"); // asleep on a futex, as in the lock
         *lock.lock().expect("nobody panics") += 1;
+        b'r'
     })
+}
+
+/// How often this thread left its CPU in order to sleep.
+fn sleeps() -> i64 {
+    // SAFETY: zeroes are a valid `rusage`, which the call fills.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage), 0);
+        usage.ru_nvcsw
+    }
 }
 
 /// Every page of the file, from the disk.
@@ -90,7 +103,7 @@ fn fault(path: &str) -> Wait {
     let at = at as usize;
     Box::new(move |request| {
         if length(request).is_zero() {
-            return;
+            return 0;
         }
         // SAFETY: advice for all of the mapping above, which `file` keeps.
         unsafe {
@@ -98,10 +111,12 @@ fn fault(path: &str) -> Wait {
             libc::madvise(at as *mut libc::c_void, bytes, libc::MADV_RANDOM);
             libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
         }
+        let before = sleeps();
         for page in (0..bytes).step_by(PAGE) {
             // SAFETY: within the mapping; volatile, so that it is read.
             let _ = unsafe { std::ptr::read_volatile((at + page) as *const u8) };
         }
+        u8::try_from(sleeps() - before).unwrap_or(u8::MAX)
     })
 }
 
@@ -109,8 +124,8 @@ fn fault(path: &str) -> Wait {
 fn serve(mut stream: TcpStream, mut wait: Wait) {
     let mut request = [0; REQUEST];
     while stream.read_exact(&mut request).is_ok() {
-        wait(&request);
-        if stream.write_all(b"r").is_err() {
+        let answer = wait(&request);
+        if stream.write_all(&[answer]).is_err() {
             return;
         }
     }
@@ -173,8 +188,8 @@ fn hand_over(listener: &TcpListener, port: &str) {
             loop {
                 let (mut stream, request) =
                     taken.lock().expect("nobody panics").recv().expect("a request");
-                wait(&request);
-                stream.write_all(b"r").expect("it reads");
+                let answer = wait(&request);
+                stream.write_all(&[answer]).expect("it reads");
             }
         });
     }
