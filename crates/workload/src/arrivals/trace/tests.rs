@@ -92,6 +92,8 @@ fn mistakes_name_the_line() {
         let fault = build(both, 1.0).unwrap_err();
         assert!(fault.what.contains("both a speed and the job's rate"), "{both}: {fault}");
     }
+    let named = build("/no/a,scaled,b.log,speed=2", 1.0).unwrap_err();
+    assert!(named.at.contains("/no/a,scaled,b.log"), "the word is part of a file's name: {named}");
 }
 
 #[test]
