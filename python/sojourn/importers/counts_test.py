@@ -53,6 +53,15 @@ def test_a_skipped_transaction_proves_a_rate(tmp_path: Path) -> None:
     assert only(lines(["0"] * 9) + failed, tmp_path).facts.clock == "not known"
 
 
+def test_pgbench_logs_that_name_no_failure_may_lack_them(tmp_path: Path) -> None:
+    """PostgreSQL up to 14 does not log a failed transaction."""
+    plain, skipped = lines(["0"] * 9), "0 99 skipped 0 1795684826 441977 0\n"
+    for text in (plain, plain + skipped):
+        assert not only(text, tmp_path).is_failed_known
+    failed = only(plain + skipped.replace("skipped", "deadlock"), tmp_path)
+    assert (failed.is_failed_known, failed.failed, failed.notes) == (True, {"deadlock": 1}, ())
+
+
 def test_skipped_transactions_of_older_versions_of_pgbench_are_in_no_mean(tmp_path: Path) -> None:
     """Up to PostgreSQL 14 the number of transactions has those that were skipped."""
     old = (

@@ -17,6 +17,7 @@ from sojourn.importers.series import Series
 
 _US = 1e3
 _PLAIN, _MOST = 6, 8  # fields: with lag, and with retries
+_NOTE = "PostgreSQL up to 14 logs no transaction that failed, and this log names none."
 _TRY_NS = 10e3  # a retry sends the whole transaction again, which takes longer
 
 
@@ -46,7 +47,9 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         end_s = number(fields[4], "end", at) + number(fields[5], "end", at) / 1e6
         requests.add(end_s - ns / 1e9, ns, at)
     facts = RATED if has_lag else UNSURE if is_longer else FACTS
-    return [requests.series(facts, at=file.at)]
+    names_failures = bool(requests.failed.keys() - {"skipped"})
+    notes = () if names_failures else (_NOTE,)
+    return [requests.series(facts, at=file.at, is_failed_known=names_failures, notes=notes)]
 
 
 FORMAT = Format(name="pgbench", about="pgbench --log", is_it=is_it, read=read)
