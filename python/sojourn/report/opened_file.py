@@ -46,6 +46,7 @@ class OneOpened:
         means: what its numbers mean and cannot say.
         page: a page that says more.
         failed: requests that failed, by reason; null: the file does not say whether any did.
+        failed_is_least: the file may lack some of those that failed.
         most_ns: the longest time.
     """
 
@@ -60,6 +61,7 @@ class OneOpened:
     page: str
     requests: int | None
     failed: dict[str, int] | None
+    failed_is_least: bool
     seconds: float | None
     rate_rps: float | None
     most_ns: Ns | None
@@ -95,6 +97,7 @@ def _one(side: Side) -> OneOpened:
         page=side.facts.page,
         requests=side.requests,
         failed=None if side.failed is None else dict(side.failed),
+        failed_is_least=not side.are_all_counted,
         seconds=side.seconds,
         rate_rps=side.rate_rps,
         most_ns=side.most_ns,

@@ -98,7 +98,13 @@ def test_failures_that_are_counted_are_shown_where_others_may_not_be(tmp_path: P
     side = shown(series)
     assert side.failures == "at least 1 failed: status 503 1"
     assert ("failed", "≥ 1") in opened.side_by_side([side])[1]
-    assert json_value(table([side]))["series"][0]["failed"] == {"status 503": 1}
+    written = json_value(table([side]))["series"][0]
+    assert (written["failed"], written["failed_is_least"]) == ({"status 503": 1}, True)
+    whole = dataclasses.replace(side, are_all_counted=True)
+    assert json_value(table([whole]))["series"][0]["failed_is_least"] is False
+    columns = [line.split(",") for line in WRITERS["csv"]([side, whole]).splitlines()]
+    marks = {row[columns[0].index("failed_is_least")] for row in columns[1:]}
+    assert marks == {"True", "False"}
 
 
 def test_a_load_of_a_record_has_the_failures_of_its_runs() -> None:

@@ -20,7 +20,8 @@ from sojourn.visible import visible
 
 CSV_COLUMNS = (
     "series", "name", "format", "tool", "measured_from", "loop", "number", "q", "value_ns", "lo_ns",
-    "hi_ns", "requests", "effective", "failed", "rate_rps", "rests_on",
+    "hi_ns", "requests", "effective", "failed", "failed_is_least", "rate_rps",
+    "rests_on",
 )  # fmt: skip
 WIDTH = 100
 
@@ -107,6 +108,7 @@ def _records(side: Side) -> list[Record]:
             "requests": one.requests or None,
             "effective": one.effective or None,
             "failed": side.failed_count,
+            "failed_is_least": not side.are_all_counted,
             "rate_rps": side.rate_rps,
             "rests_on": why,
         }
