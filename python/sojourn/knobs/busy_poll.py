@@ -17,6 +17,7 @@ from sojourn.knobs.machine import Machine, only_read, unwritable
 
 NAME = "busy_poll"
 READ, POLL = "/proc/sys/net/core/busy_read", "/proc/sys/net/core/busy_poll"
+MOST_US = 2**31 - 1
 SO_BUSY_POLL = 46  # include/uapi/asm-generic/socket.h
 
 
@@ -54,6 +55,16 @@ def judge(level: str, new_us: int) -> Felt:
     return only_read("new sockets have it; over loopback and veth there is no queue to look into")
 
 
+def refuses(level: str) -> str:
+    """Why the kernel, which counts in an int, takes no such time.
+
+    >>> refuses("50us"), refuses("2147483648us")
+    ('', 'the kernel counts to 2147483647us')
+    """
+    is_more = units.parse_ns(level) // 1000 > MOST_US
+    return f"the kernel counts to {MOST_US}us" if is_more else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """A kernel that has it, and lets it be set."""
     if asked.tree.exists(READ):
@@ -68,6 +79,7 @@ KIND = KnobKind(
     pattern=r"\d+us",
     needs=("root", "CONFIG_NET_RX_BUSY_POLL", "a card, to be of use"),
     source="METHOD M25",
+    refuses=refuses,
     lacks=lacks,
     build=BusyPoll,
 )

@@ -27,6 +27,7 @@ from sojourn.places import proc
 NAME = "cpu_quota"
 CONTROLLER = "cpu"
 PERIOD_US = 100_000  # the kernel's own default
+LEAST_US, PERIOD_MOST_US = 1000, 1_000_000  # of quota and period
 WINDOW_S = 0.5
 TIME = r"\d+(\.\d+)?(us|ms|s)"
 SLACK = 0.02  # of the window: what is charged a tick late
@@ -42,12 +43,7 @@ class CpuQuota(Limit):
 
     def value(self, level: str) -> Value:
         """Quota, period and burst of a level, us."""
-        if level == NONE:
-            return None, PERIOD_US, 0
-        if level.endswith("%"):
-            return round(float(level[:-1]) / 100 * PERIOD_US), PERIOD_US, 0
-        quota, period, burst = re.split(r"[/+]", f"{level}+0s" if "+" not in level else level)
-        return _us(quota), _us(period), _us(burst)
+        return value_of(level)
 
     def level(self, value: Value) -> str:
         """As it would be typed, burst left out where there is none."""
@@ -114,6 +110,32 @@ class CpuQuota(Limit):
         return Felt(holds=True, why=f"{text}, held up in {held_up} periods")
 
 
+def value_of(level: str) -> Value:
+    """Quota, period and burst of a level, us."""
+    if level == NONE:
+        return None, PERIOD_US, 0
+    if level.endswith("%"):
+        return round(float(level[:-1]) / 100 * PERIOD_US), PERIOD_US, 0
+    quota, period, burst = re.split(r"[/+]", f"{level}+0s" if "+" not in level else level)
+    return _us(quota), _us(period), _us(burst)
+
+
+def refuses(level: str) -> str:
+    """Why the kernel takes no such quota (kernel/sched/core.c, tg_set_cfs_bandwidth).
+
+    >>> refuses("0.5%"), refuses("1%"), refuses("20ms/50ms+30ms")
+    ('a quota is 1 ms at least: 1% of 100 ms', '', 'a burst is no longer than its quota')
+    """
+    quota, period, burst = value_of(level)
+    if quota is None:
+        return ""
+    if not LEAST_US <= period <= PERIOD_MOST_US:
+        return "a period is 1 ms to 1 s"
+    if quota < LEAST_US:
+        return f"a quota is 1 ms at least: {100 * LEAST_US / period:.3g}% of {period / 1000:.3g} ms"
+    return "a burst is no longer than its quota" if burst > quota else ""
+
+
 def at_most(value: Value, window_us: float, width: int) -> float:
     """Most CPU time that `width` threads get in any window, burst left out, us.
 
@@ -151,6 +173,7 @@ KIND = KnobKind(
     needs=("root or a delegated subtree", "the control-group controller cpu, version 1 or 2"),
     source="PARTIES, and M23",
     orders=True,
+    refuses=refuses,
     lacks=lambda asked: groups.lacking(asked, CONTROLLER),
     build=CpuQuota,
     undo=UNDO,

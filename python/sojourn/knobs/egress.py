@@ -198,6 +198,16 @@ def bps_of(level: str) -> int:
     return units.parse_bytes(level.removesuffix("/s"))
 
 
+def refuses(level: str) -> str:
+    """Why no link takes it.
+
+    >>> refuses("0Mbit/s"), refuses("1Mbit/s"), refuses("none")
+    ('a limit is 1 byte a second at least', '', '')
+    """
+    is_zero = level != NONE and not bps_of(level)
+    return "a limit is 1 byte a second at least" if is_zero else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """The right to shape a link."""
     return (
@@ -214,6 +224,7 @@ KIND = KnobKind(
     pattern=r"none|\d+(\.\d+)?([kMG]i?B|[kMG]bit)/s",
     needs=("root (CAP_NET_ADMIN)", "a kernel with htb and u32"),
     source="C25, and M23",
+    refuses=refuses,
     lacks=lacks,
     build=Egress,
     undo={htb.ENTRY: htb.undo},

@@ -147,6 +147,19 @@ def _khz(text: str) -> int:
     return round(float(text[:-3]) * scale)
 
 
+def refuses(level: str) -> str:
+    """Why no CPU runs so.
+
+    >>> refuses("max:2GHz+min:3GHz"), refuses("max:0GHz"), refuses("min:1GHz+max:2GHz")
+    ('the least frequency is more than the most', 'a frequency is more than 0', '')
+    """
+    asked = {what: _khz(value) for what, value in parts(level).items() if what in (MAX, MIN)}
+    if not all(asked.values()):
+        return "a frequency is more than 0"
+    is_empty = asked.get(MIN, 0) > asked.get(MAX, asked.get(MIN, 0))
+    return "the least frequency is more than the most" if is_empty else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """cpufreq, what a part of the level names, and the right to write it."""
     tree, folders = asked.tree, _folders(asked.tree)
@@ -170,6 +183,7 @@ KIND = KnobKind(
     pattern=rf"(?:{PART})(?:\+(?:{PART}))*",
     needs=("root", "cpufreq (bare metal)"),
     source="L8, and M23",
+    refuses=refuses,
     lacks=lacks,
     build=Frequency,
 )

@@ -58,11 +58,7 @@ class IoLimit(Limit):
 
     def value(self, level: str) -> Mapping[str, int]:
         """Bytes a second by direction; a direction that is left out is not limited."""
-        if level == NONE:
-            return {}
-        if re.fullmatch(RATE, level):
-            return dict.fromkeys((READ, WRITE), _bps(level))
-        return {way: _bps(rate) for way, _, rate in (p.partition(":") for p in level.split("+"))}
+        return value_of(level)
 
     def level(self, value: Mapping[str, int]) -> str:
         """Each direction that is limited."""
@@ -163,6 +159,24 @@ def files_of(group: Group, disk: str, value: Mapping[str, int]) -> Sequence[tupl
     return tuple((file, f"{disk} {value.get(way, 0)}") for way, file in FILES.items())
 
 
+def value_of(level: str) -> Mapping[str, int]:
+    """Bytes a second by direction; a direction that is left out is not limited."""
+    if level == NONE:
+        return {}
+    if re.fullmatch(RATE, level):
+        return dict.fromkeys((READ, WRITE), _bps(level))
+    return {way: _bps(rate) for way, _, rate in (p.partition(":") for p in level.split("+"))}
+
+
+def refuses(level: str) -> str:
+    """Why the kernel takes no such limit.
+
+    >>> refuses("read:0MB/s+write:5MB/s"), refuses("10MB/s"), refuses("none")
+    ('a limit is 1 byte a second at least', '', '')
+    """
+    return "" if all(value_of(level).values()) else "a limit is 1 byte a second at least"
+
+
 def _bps(rate: str) -> int:
     return units.parse_bytes(rate.removesuffix("/s"))
 
@@ -201,6 +215,7 @@ KIND = KnobKind(
         "a working folder on a disk (TMPDIR)",
     ),
     source="P20, and M23",
+    refuses=refuses,
     lacks=lacks,
     asks_folder=True,
     build=IoLimit,

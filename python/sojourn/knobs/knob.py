@@ -171,6 +171,12 @@ class Knob(ABC):
         """Put back what it was before the first `apply`; one that was never turned stays."""
 
 
+def takes_all(level: str) -> str:
+    """Refuse no level, where `pattern` says all that there is to say."""
+    del level
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobKind:
     """One kind of knob, as `sojourn kinds` shows it.
@@ -180,6 +186,7 @@ class KnobKind:
         pattern: regular expression that the whole text of a level matches.
         needs: what it needs of the host, for people.
         source: where it comes from.
+        refuses: why no kernel takes a level that `pattern` matches; "": some kernel takes it.
         cpus: CPUs that a level leaves to the service, ascending, or ValueError if it makes no
             sense; None: it is not about CPUs.
         orders: it says how the kernel orders the service's threads, so that no shield may.
@@ -196,6 +203,7 @@ class KnobKind:
     pattern: str
     needs: tuple[str, ...] = ()
     source: str
+    refuses: Callable[[str], str] = takes_all
     cpus: Callable[[str], tuple[int, ...]] | None = None
     orders: bool = False
     lacks: Callable[[Asked], Lack | None] = nothing

@@ -112,6 +112,7 @@ def test_a_kinds_example_of_a_level_fits_its_pattern(name: str) -> None:
     examples = re.findall(r'"([^"]*)"', kind.level)
     assert examples
     assert all(re.fullmatch(kind.pattern, example) for example in examples)
+    assert not any(map(kind.refuses, examples))
 
 
 def test_an_unknown_knob_is_answered_with_the_nearest() -> None:

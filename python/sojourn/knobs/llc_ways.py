@@ -15,6 +15,7 @@ probe fills that of one CPU, so no other counts.
 from __future__ import annotations
 
 import os
+import re
 
 from sojourn import units
 from sojourn.host.capacity import CPU_DIR
@@ -148,6 +149,16 @@ def _cache(cpu: int) -> str:
     return f"{CPU_DIR}/cpu{cpu}/cache/index3"
 
 
+def refuses(level: str) -> str:
+    """Why no CPU takes it.
+
+    >>> refuses("0"), refuses("0x0"), refuses("4"), refuses("none")
+    ('there is at least one way', 'there is at least one way', '', '')
+    """
+    is_none = re.fullmatch("0+|0x0+", level)
+    return "there is at least one way" if is_none else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """Control of the cache, and a mask that the CPU takes."""
     if asked.level == NONE:
@@ -168,6 +179,7 @@ KIND = KnobKind(
     pattern=r"none|\d+|0x[0-9a-f]+",
     needs=("root", "resctrl with cache allocation (Intel CAT, AMD L3 QoS, Arm MPAM)"),
     source="P18, and M23",
+    refuses=refuses,
     lacks=lacks,
     label=lambda level: (
         "all cache ways" if level == "none" else f"{level} cache way{'' if level == '1' else 's'}"

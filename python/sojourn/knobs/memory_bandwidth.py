@@ -114,6 +114,20 @@ def _percent(tree: Tree, percent: float) -> int:
     return int(percent)
 
 
+def refuses(level: str) -> str:
+    """Why no CPU takes it.
+
+    >>> refuses("0%"), refuses("0GB/s"), refuses("150%"), refuses("10%"), refuses("none")
+    ('a bandwidth is more than 0', 'a bandwidth is more than 0', 'a share is 100% at most', '', '')
+    """
+    if level == NONE:
+        return ""
+    if not float(level.removesuffix("%").removesuffix("GB/s")):
+        return "a bandwidth is more than 0"
+    is_more = level.endswith("%") and float(level[:-1]) > 100
+    return "a share is 100% at most" if is_more else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """Control of bandwidth, and a level that the CPU takes."""
     if asked.level == NONE:
@@ -134,6 +148,7 @@ KIND = KnobKind(
     pattern=r"none|\d+(\.\d+)?(%|GB/s)",
     needs=("root", "resctrl with bandwidth allocation (Intel MBA, AMD, Arm MPAM)"),
     source="P19, and M23",
+    refuses=refuses,
     lacks=lacks,
     build=MemoryBandwidth,
     undo=resctrl.UNDO,

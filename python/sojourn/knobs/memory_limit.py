@@ -135,6 +135,16 @@ def _limit(group: Group) -> str:
     return "memory.limit_in_bytes" if group.version == 1 else "memory.max"
 
 
+def refuses(level: str) -> str:
+    """Why no service lives with it.
+
+    >>> refuses("0"), refuses("none"), refuses("256MiB")
+    ('a limit is one page at least', '', '')
+    """
+    is_less = level != NONE and units.parse_bytes(level) < mmap.PAGESIZE
+    return "a limit is one page at least" if is_less else ""
+
+
 KIND = KnobKind(
     name=NAME,
     about="memory that a service may have, page cache included",
@@ -142,6 +152,7 @@ KIND = KnobKind(
     pattern=r"none|\d+(\.\d+)?([kKMG]i?B|B)?",
     needs=("root or a delegated subtree", "the control-group controller memory, version 1 or 2"),
     source="P20, and M23",
+    refuses=refuses,
     lacks=lambda asked: groups.lacking(asked, CONTROLLER),
     build=MemoryLimit,
     undo=UNDO,

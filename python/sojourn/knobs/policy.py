@@ -33,7 +33,7 @@ from sojourn.knobs import attr, grouped, ordered, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.ordered import GROUPED
-from sojourn.knobs.policy_level import RATE, label, level_text, meant, rank
+from sojourn.knobs.policy_level import RATE, label, level_text, meant, rank, refuses
 from sojourn.knobs.probe import BURN, Probe
 from sojourn.knobs.scheduler import Scheduler
 from sojourn.knobs.settings import AUTOGROUP, POLICY, Setting
@@ -285,6 +285,7 @@ KIND = KnobKind(
     source="L12, L24, L26, and M23",
     label=label,
     orders=True,
+    refuses=refuses,
     lacks=lacks,
     build=Policy,
 )

@@ -41,6 +41,32 @@ def meant(level: str) -> Attr:
     return Attr(WORDS[word], priority=int(value or 0))
 
 
+def refuses(level: str) -> str:
+    """Why the kernel takes no such level (sched(7), sched_setattr(2)).
+
+    >>> refuses("nice:20"), refuses("fifo:0"), refuses("rr:rate"), refuses("nice:-20")
+    ('nice values are -20 to 19', 'real-time priorities are 1 to 99', '', '')
+    >>> refuses("slice:0ms"), refuses("bvt,weight=0"), refuses("bvt,weight=0.5")
+    ('slices are 0.1 to 100 ms', 'a weight is more than 0', '')
+    >>> refuses("deadline:20ms/10ms")
+    'a runtime is 1.024 us at least, and no more than its period'
+    """
+    word = re.split(r"[:,]", level)[0]
+    if word not in WORDS and word not in {"nice", "slice"}:
+        return "a weight is more than 0" if re.search(r"weight=[0.]+(,|$)", level) else ""
+    wanted = meant(level)
+    if word == "nice":
+        return "" if -20 <= wanted.nice <= 19 else "nice values are -20 to 19"
+    if word == "slice":
+        return "" if 100_000 <= wanted.runtime <= 100_000_000 else "slices are 0.1 to 100 ms"
+    if word == "deadline":
+        holds = 1024 <= wanted.runtime <= wanted.period
+        return "" if holds else "a runtime is 1.024 us at least, and no more than its period"
+    if wanted.policy in {attr.FIFO, attr.RR} and not 1 <= wanted.priority <= 99:
+        return "real-time priorities are 1 to 99"
+    return ""
+
+
 def rank(label: str, offered: Mapping[str, Offered]) -> int:
     """The rate-monotonic real-time priority of a service: the slowest has the lowest.
 

@@ -59,14 +59,7 @@ class RtQuota(Limit):
 
     def value(self, level: str) -> Value:
         """Runtime and period of a level, us; ValueError if it is longer than its period."""
-        inputs, _, text = level.partition("/")
-        period = _us(text)
-        if inputs == BY_LOAD:
-            return round(self._share * period), period
-        runtime = round(float(inputs[:-1]) / 100 * period) if inputs.endswith("%") else _us(inputs)
-        if not 0 < runtime <= period:
-            raise ValueError("a runtime is more than 0 and no more than its period")
-        return runtime, period
+        return value_of(level, self._share)
 
     def level(self, value: Value) -> str:
         """As it would be typed; "none" of a group that has no budget."""
@@ -135,6 +128,39 @@ def share_of(label: str, offered: Mapping[str, Offered]) -> float:
     return min(MOST, WHOLE * offered[label].load / whole)
 
 
+def value_of(level: str, share: float) -> Value:
+    """Runtime and period of a level, us; ValueError if it is longer than its period.
+
+    Args:
+        level: of the knob, but "none".
+        share: of the period, that a level by load stands for.
+    """
+    inputs, _, text = level.partition("/")
+    period = _us(text)
+    if not period:
+        raise ValueError("a period is more than 0")
+    if inputs == BY_LOAD:
+        return round(share * period), period
+    runtime = round(float(inputs[:-1]) / 100 * period) if inputs.endswith("%") else _us(inputs)
+    if not 0 < runtime <= period:
+        raise ValueError("a runtime is more than 0 and no more than its period")
+    return runtime, period
+
+
+def refuses(level: str) -> str:
+    """Why the kernel takes no such budget.
+
+    >>> refuses("none"), refuses("load/24ms"), refuses("200%/24ms")
+    ('', '', 'a runtime is more than 0 and no more than its period')
+    """
+    try:
+        if level != NONE:
+            value_of(level, FLOOR)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def _us(text: str) -> int:
     return round(units.parse_ns(text) / 1000)
 
@@ -163,6 +189,7 @@ KIND = KnobKind(
     needs=("root", "control groups version 1 and CONFIG_RT_GROUP_SCHED"),
     source="L24, and M23",
     orders=True,
+    refuses=refuses,
     lacks=lacks,
     label=lambda level: (
         "no quota"

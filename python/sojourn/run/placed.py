@@ -142,6 +142,8 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
         kind, at = knobs.kind(name), _at(spec, name)
         if not re.fullmatch(kind.pattern, level):
             raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
+        if refusal := kind.refuses(level):
+            raise SpecFault(f"{name} is '{level}', but {refusal}", at=at, fix=f"give {kind.level}")
         if why := places.kind(spec.place).out_of_reach.get(name):
             raise SpecFault(
                 f"knob {name} does not reach a service in place {spec.place}: {why}",

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import re
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +118,33 @@ def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
     )
     with pytest.raises(fault, match=text):
         placed.check_levels(spec, host.read(sample_s=0))
+
+
+@pytest.mark.parametrize(
+    ("knob", "refused", "taken"),
+    [
+        ("cpu_quota", ("0%", "0.5%", "20ms/2s", "20ms/50ms+30ms"), ("1%", "none")),
+        ("rt_quota", ("0%/24ms", "30ms/24ms", "load/0ms"), ("none",)),
+        ("policy", ("nice:20", "nice:-21", "rr:0", "slice:900ms"), ("nice:-20", "batch")),
+        ("memory_limit", ("0", "100B"), ("1MiB",)),
+        ("io_limit", ("0MB/s", "read:1MB/s+write:0MB/s"), ("none",)),
+        ("egress", ("0Mbit/s",), ("none",)),
+        ("llc_ways", ("0", "0x0"), ("none",)),
+        ("memory_bandwidth", ("0%", "101%"), ("none",)),
+        ("frequency", ("min:2GHz+max:1GHz", "max:0GHz"), ()),
+        ("busy_poll", ("2147483648us",), ("50us",)),
+    ],
+)
+def test_a_level_that_no_kernel_takes_is_refused_on_every_machine(
+    knob: str, refused: Sequence[str], taken: Sequence[str]
+) -> None:
+    facts = host.read(sample_s=0)
+    for level in refused:
+        spec = ServiceSpec(kind="memcached", measure=("sweep",), knobs={knob: level})
+        with pytest.raises(SpecFault, match=rf"{knob} is '{re.escape(level)}', but ") as caught:
+            placed.check_levels(spec, facts)
+        assert caught.value.at == f"services.memcached.knobs.{knob}"
+    assert not any(map(knobs.kind(knob).refuses, taken))
 
 
 @pytest.mark.parametrize(("knob", "level"), [("thp", "never"), ("egress", "10MB/s")])
