@@ -89,6 +89,15 @@ pub fn outward(bound: f64, digits: i32, way: Way) -> f64 {
     (if way == Way::Up { scaled.ceil() } else { scaled.floor() }) / scale
 }
 
+/// A share and its limit in percent, with so many digits after the point that they differ as shown.
+///
+/// `digits`: at least so many. Shares that differ by less than 10⁻⁹ look alike.
+pub fn percents(share: f64, limit: f64, digits: usize) -> [String; 2] {
+    let shown = |digits: usize| [share, limit].map(|it| format!("{:.digits$}", it * 100.0));
+    let differ = |digits: &usize| shown(*digits)[0] != shown(*digits)[1];
+    shown((digits..7).find(differ).unwrap_or(digits))
+}
+
 /// Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`.
 pub fn show_ns(ns: f64) -> String {
     shown_ns(ns, None)
@@ -184,5 +193,14 @@ mod tests {
         }
         assert_eq!([outward(1.058, 2, Way::Down), outward(1.051, 2, Way::Up)], [1.05, 1.06]);
         assert_eq!(outward(1.1 * 1.1, 2, Way::Up), 1.21);
+    }
+
+    #[test]
+    fn a_share_and_its_limit_differ_as_they_are_shown() {
+        let shown = |share, limit, digits| percents(share, limit, digits).join(" ");
+        assert_eq!(shown(0.81, 0.8, 0), "81 80");
+        assert_eq!(shown(0.8004, 0.8, 0), "80.04 80.00");
+        assert_eq!(shown(0.974_999, 0.975, 2), "97.4999 97.5000");
+        assert_eq!(shown(0.5, 0.5, 1), "50.0 50.0");
     }
 }

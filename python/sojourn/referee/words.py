@@ -103,7 +103,7 @@ def _behind(of: Judgement) -> str:
     never = f", and {owed:,} were not sent later" if owed else ""
     return (
         f"behind: the server was too slow for the rate {len(spans)} times, and requests fell "
-        f"behind by up to {show_ns(max(one.lag_ns for one in spans))}{never}"
+        f"behind by up to {show_ns(max(one.lag_ns for one in spans), 1)}{never}"
     )
 
 

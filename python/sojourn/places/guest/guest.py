@@ -117,7 +117,7 @@ class Guest(Process):
         if self._ended is None:
             self._listen()
             status = self._status if self._status is not None else -int(signal.SIGKILL)
-            self._ended = replace(ended, status=status)
+            self._ended = replace(ended, status=status, message="")
         self.channel.close()
         return self._ended
 
@@ -207,7 +207,8 @@ class Guest(Process):
         console = self._at / CONSOLE
         text = qemu.last_words(console)
         if self._status is not None:
-            ended = replace(outer, status=self._status)
+            # How QEMU ended is not how the service did.
+            ended = replace(outer, status=self._status, message="")
             if OUT_OF_MEMORY not in text:
                 return ended
             self._note(text.splitlines())

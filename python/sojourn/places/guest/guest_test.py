@@ -99,6 +99,19 @@ def test_a_signal_is_sent_inside_and_told_as_one(guest: Guest, agent: Agent) -> 
     assert "SIGTERM" in ended.text
 
 
+@pytest.mark.parametrize(("status", "text"), [(1, "exit"), (139, "SIGSEGV")])
+def test_how_the_service_ended_is_not_how_its_guest_was_ended(
+    status: int, text: str, guest: Guest, agent: Agent, qemu: FakeQemu
+) -> None:
+    """A domain of libvirt has a text of its own for its end."""
+    qemu.ends = replace(ENDED, message="was ended by libvirt")
+    agent.say("up", f"exited {status}", "end")
+    ended = guest.poll() if status == 1 else guest.stop()
+    assert ended is not None
+    assert text in ended.text
+    assert "libvirt" not in ended.text
+
+
 def test_a_guest_that_still_boots_is_ended_and_not_asked(guest: Guest, agent: Agent) -> None:
     ended = guest.stop()
     assert agent.heard() == []

@@ -28,6 +28,7 @@ class FakeQemu(Process):
         """It runs until it is told to end."""
         self.what, self.pid = "web", 4711
         self.ended: Ended | None = None
+        self.ends = ENDED
         self.sent: list[int] = []
 
     def fileno(self) -> int:
@@ -46,5 +47,5 @@ class FakeQemu(Process):
     def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
         """It ends at once, as it was set to."""
         del term_s, first
-        self.ended = self.ended or ENDED
+        self.ended = self.ended or self.ends
         return self.ended

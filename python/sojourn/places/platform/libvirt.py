@@ -53,12 +53,14 @@ unix_sock_admin_perms = "0700"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
 """
+#: `hugetlbfs_mount`: else it makes a folder in /dev/hugepages, which is the host's.
 QEMU_CONF = """\
 user = "root"
 group = "root"
 dynamic_ownership = 0
 remember_owner = 0
 namespaces = []
+hugetlbfs_mount = []
 cgroup_controllers = []
 seccomp_sandbox = 0
 security_driver = "none"

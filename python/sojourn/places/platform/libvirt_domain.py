@@ -87,17 +87,16 @@ class Domain(Process):
         if (ended := self.poll()) is not None:
             return ended
         stat = proc.stat(self.pid)
-        cpu_s = stat.cpu_ns / 1e9 if stat is not None else 0.0
         self._destroy()
-        if not select.select([self._handle], [], [], 0.0)[0]:
-            self.send(signal.SIGKILL)
-        if self._ended is None and not select.select([self._handle], [], [], KILL_S_MAX)[0]:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)  # where libvirt did not
+        if not select.select([self._handle], [], [], KILL_S_MAX)[0]:
             raise RunFault(
                 f"{self.what} (process {self.pid}) cannot be killed",
                 at=f"domain {self._name}",
                 fix="it hangs in the kernel: look at dmesg; `sojourn restore` tries again",
             )
-        self._ended = self._ended or self._end("was ended by libvirt", cpu_s)
+        self._ended = self._end("was ended by libvirt", stat.cpu_ns / 1e9 if stat else 0.0)
         return self._ended
 
     def _end(self, message: str, cpu_s: float) -> Ended:

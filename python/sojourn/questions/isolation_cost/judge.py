@@ -181,10 +181,11 @@ def _with_answer(
     reasons = (*_reasons(section, progress), *([why] if is_all else []))
     verdict = (Verdict.UNKNOWN if reasons else Verdict.HOLDS) if is_alone else None
     believed = [row for row in section.rows if not row.doubts]
-    parts = [sentence(row) for row in believed if row.name in SENTENCE_ROWS and row.costs]
+    each = (sentence(row) for row in believed if row.name in SENTENCE_ROWS and row.costs)
+    parts = list(filter(None, [*each, restored.sentence(believed)]))
     doubted = [row.name for row in section.rows if row.doubts]
     lacking = [row.name for row in section.rows if row.missing]
-    text = " ".join(filter(None, [*parts, restored.sentence(believed)]))
+    text = " ".join(parts)
     text += f" Not on this machine: {', '.join(lacking)}." if lacking else ""
     text += f" Doubted: {', '.join(doubted)}." if doubted else ""
     longer = [row for row in believed if row.felt and row.felt.is_longer]

@@ -127,4 +127,5 @@ def _shorter(boot: Cost, back: Cost) -> str:
     if both[0] is None or both[1] is None or not both[1].lo > 0:
         return ""
     lo, hi = both[0].lo / both[1].hi, both[0].hi / both[1].lo
-    return f", {lo:.2g} to {hi:.2g} times as quick" if lo > 1 else ""
+    ends = " to ".join(f"{float(f'{end:.2g}'):g}" for end in (lo, hi))
+    return f", {ends} times as quick" if lo > 1 else ""

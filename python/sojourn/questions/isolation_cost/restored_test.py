@@ -72,6 +72,12 @@ def test_the_answer_has_both_times_and_whether_they_measure_alike(
     assert text.rstrip(".").endswith(words)
 
 
+def test_a_factor_above_a_hundred_is_shown_without_an_exponent() -> None:
+    _, back = both(1.0)
+    text = restored.sentence((row(BOOTED, 60.0, blocks(2e7, 8, 1)), back))
+    assert "restored from its state, 120 to 120 times as quick" in text
+
+
 @pytest.mark.parametrize("factor", [1.4, 0.6])
 def test_a_guest_that_is_another_is_doubted_and_the_booted_one_is_not(factor: float) -> None:
     booted, own = restored.judged(both(factor))

@@ -228,6 +228,7 @@ def test_a_restored_guest_that_measures_otherwise_is_doubted(
     assert bool(restored.doubts) is is_doubted
     assert ("Doubted: restart_vm_restored" in section.answer) is is_doubted
     assert ("The same work in a restored guest" in section.answer) is not is_doubted
+    assert section.headline != judge.NOTHING
 
 
 @pytest.mark.parametrize("ns", [0, -1, 1 << 70])

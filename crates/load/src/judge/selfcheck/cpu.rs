@@ -1,5 +1,7 @@
 //! Has a sleeping instrument CPU to spare? A spinning one always uses all of it.
 
+use sojourn_base::units::percents;
+
 use super::{Check, Evidence};
 
 const SHARE_MAX: f64 = 0.8;
@@ -16,11 +18,10 @@ pub(super) const CHECK: Check = Check {
 fn failed(evidence: &Evidence) -> Option<String> {
     let share = evidence.checks.cpu_share_max;
     (evidence.sleeps() && share > SHARE_MAX).then(|| {
+        let [share, most] = percents(share, SHARE_MAX, 0);
         format!(
-            "the busiest client thread used {:.0} % of a CPU, {:.0} % may be; add threads with a CPU \
-             each",
-            share * 100.0,
-            SHARE_MAX * 100.0
+            "the busiest client thread used {share} % of a CPU, {most} % may be; add threads with a \
+             CPU each"
         )
     })
 }

@@ -6,7 +6,7 @@
 //! has no end, and its windows cover more than `excluded_share_max`. What exclusion leaves is too high
 //! if anything. A closed loop has no due times, so it is judged by the time.
 
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{percents, show_ns};
 
 use super::{Check, Evidence};
 
@@ -24,18 +24,20 @@ pub(super) const CHECK: Check = Check {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     let (outages, job) = (&evidence.outages, &evidence.job);
-    let [excluded, time] = [outages.share_excluded, outages.share_time].map(|s| s * 100.0);
     let of_time = job.excluded_share_max.min(TIME_SHARE_MAX);
     let limit = if job.find_max && outages.share_time > of_time {
-        format!("{time:.1} % of the time, {:.0} % may be", of_time * 100.0)
+        let [time, most] = percents(outages.share_time, of_time, 1);
+        format!("{time} % of the time, {most} % may be")
     } else if !job.find_max && outages.share_excluded > job.excluded_share_max {
-        let most = job.excluded_share_max * 100.0;
+        let time = outages.share_time * 100.0;
+        let [excluded, most] = percents(outages.share_excluded, job.excluded_share_max, 0);
         format!(
-            "{time:.1} % of the time; with the recovery {excluded:.0} % of the requests are \
-                 excluded, {most:.0} % may be"
+            "{time:.1} % of the time; with the recovery {excluded} % of the requests are \
+                 excluded, {most} % may be"
         )
     } else if outages.share_time > job.outage_share_max {
-        format!("{time:.2} % of the time, {:.2} % may be", job.outage_share_max * 100.0)
+        let [time, most] = percents(outages.share_time, job.outage_share_max, 2);
+        format!("{time} % of the time, {most} % may be")
     } else {
         return None;
     };

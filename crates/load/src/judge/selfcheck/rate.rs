@@ -8,6 +8,8 @@
 //! 2. The sending against the plan: the rate at which requests were issued within 1 % of the rate
 //!    at which the plan has them. Here chance plays no part.
 
+use sojourn_base::units::percents;
+
 use super::{Check, Evidence};
 
 const WITHIN: f64 = 0.01;
@@ -29,20 +31,25 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let chance = SIGMAS * (evidence.dispersion_planned / evidence.asked.max(1.0)).sqrt();
     let within = WITHIN.max(chance.min(CHANCE_MAX));
     if planned.abs() > within {
+        let [off, most] = percents(planned.abs(), within, 2);
         return Some(format!(
-            "the plan is {:+.2} % off the rate asked for, {:.2} % may be; measure longer",
-            planned * 100.0,
-            within * 100.0
+            "the plan is {off} % {} the rate asked for, {most} % may be; measure longer",
+            side(planned)
         ));
     }
     let sent = evidence.checks.sent_rate_error;
     (sent.abs() > WITHIN).then(|| {
+        let [off, most] = percents(sent.abs(), WITHIN, 2);
         format!(
-            "requests were issued at a rate {:+.2} % off the plan, 1 % may be; lower the rate, or \
-             give the client more threads and CPUs of its own",
-            sent * 100.0
+            "requests were issued at a rate {off} % {} the plan's, {most} % may be; lower the rate, \
+             or give the client more threads and CPUs of its own",
+            side(sent)
         )
     })
+}
+
+fn side(error: f64) -> &'static str {
+    if error > 0.0 { "above" } else { "below" }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! the `QoS` target decides. Without one nothing says how many are too many; beyond 1 % there is no p99
 //! any more. A miss or a wrong body means that the run measured something else.
 
+use sojourn_base::units::percents;
+
 use super::{Check, Evidence};
 use crate::protocols;
 use crate::protocols::complaints;
@@ -40,12 +42,11 @@ fn failed(evidence: &Evidence) -> Option<String> {
     }
     let failed = share(evidence.errors, evidence.requests);
     (evidence.qos_bound_ns.is_none() && failed > SHARE_MAX).then(|| {
+        let [failed, most] = percents(failed, SHARE_MAX, 1);
         format!(
-            "{:.1} % of requests failed (see errors{}), {:.0} % may without a QoS bound to decide on it; \
-             lower the rate, raise timeout, or give qos_quantile and qos_bound",
-            failed * 100.0,
-            refusal(evidence).unwrap_or_default(),
-            SHARE_MAX * 100.0
+            "{failed} % of requests failed (see errors{}), {most} % may without a QoS bound to decide \
+             on it; lower the rate, raise timeout, or give qos_quantile and qos_bound",
+            refusal(evidence).unwrap_or_default()
         )
     })
 }

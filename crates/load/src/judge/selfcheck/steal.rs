@@ -8,6 +8,8 @@
 //! Like a late client, stops of the server only make the service look worse, so a target that holds
 //! stands. They take capacity too, so without a log a violated one does not stand.
 
+use sojourn_base::units::percents;
+
 use super::{Check, Evidence};
 use crate::judge::stops;
 
@@ -32,21 +34,19 @@ pub(super) fn excess(evidence: &Evidence) -> Option<f64> {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     if let Some(steal) = excess(evidence) {
+        let [steal, most] = percents(steal, STEAL_MAX, 1);
         return Some(format!(
-            "the hypervisor took {:.1} % of the time of the server's CPUs, {:.1} % may be where no \
-             log says when; use a machine with CPUs of its own, or measure again in a quieter hour",
-            steal * 100.0,
-            STEAL_MAX * 100.0
+            "the hypervisor took {steal} % of the time of the server's CPUs, {most} % may be where \
+             no log says when; use a machine with CPUs of its own, or measure again in a quieter hour"
         ));
     }
     let disturbed = evidence.server_stops.as_ref()?.share_disturbed;
     let most = evidence.job.disturbed_share_max;
     (disturbed > most).then(|| {
+        let [disturbed, most] = percents(disturbed, most, 0);
         format!(
-            "other tasks used the service's CPUs: {:.0} % of the requests were due then or \
-             in the recovery, {:.0} % may be; give the server CPUs of its own",
-            disturbed * 100.0,
-            most * 100.0
+            "other tasks used the service's CPUs: {disturbed} % of the requests were due then or \
+             in the recovery, {most} % may be; give the server CPUs of its own"
         )
     })
 }

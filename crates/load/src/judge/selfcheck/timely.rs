@@ -4,7 +4,7 @@
 //! time, and are reported as `waited_share`. Requests in outages are left out too: the outages
 //! themselves are judged.
 
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{percents, show_ns};
 
 use super::{Check, Evidence};
 
@@ -23,12 +23,11 @@ pub(super) const CHECK: Check = Check {
 fn failed(evidence: &Evidence) -> Option<String> {
     let ratio = evidence.checks.pick_up_timely_ratio;
     (evidence.retained > 0 && ratio < RATIO_MIN).then(|| {
+        let [timely, least] = percents(ratio, RATIO_MIN, 1);
         format!(
-            "{:.2} % of requests were sent within {} after they were due, {:.1} % are required; \
+            "{timely} % of requests were sent within {} after they were due, {least} % are required; \
              lower the rate, let the client spin on a CPU of its own, or add threads",
-            ratio * 100.0,
-            show_ns(evidence.timely_within_ns as f64),
-            RATIO_MIN * 100.0
+            show_ns(evidence.timely_within_ns as f64)
         )
     })
 }

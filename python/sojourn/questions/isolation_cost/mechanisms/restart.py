@@ -41,6 +41,7 @@ class Restart(Mechanism):
         self._task: Process | None = None
         self._pids = (0, 0)
         self._starts = 0
+        self._off = ""  # what was wrong with a start since it was last read back
         self.one = f"a {name} with a program that sleeps ended, and the next one started"
 
     def prepare(self) -> None:
@@ -66,6 +67,9 @@ class Restart(Mechanism):
             pass  # a guest boots
         self._pids = self._pids[1], self._task.pid
         self._starts += 1
+        if self._starts > 1:  # the first start saves the state
+            booted = self._place.fell_back
+            self._off = self._off or (f"it booted: {booted}" if booted else self._place.start_doubt)
 
     def act(self, which: int) -> None:
         """End it, and start it anew."""
@@ -83,10 +87,9 @@ class Restart(Mechanism):
         del which
         if self._task is None or self._task.poll() is not None or not self._task.is_up:
             return "it does not run"
-        if self._starts > 1 and self._place is not None and self._place.fell_back:
-            return f"it booted: {self._place.fell_back}"  # the first start saves the state
-        if self._place is not None and (why := self._place.start_doubt):
-            return why
+        off, self._off = self._off, ""
+        if off:
+            return off
         return "" if self._pids[0] != self._pids[1] else "it is the same as before"
 
     def probed(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -49,3 +50,42 @@ def test_the_first_guest_and_what_is_no_guest_are_not_asked() -> None:
     assert restarted(guest, 1).probed() == ()
     assert restarted(object(), 5).probed() == ()
     assert guest.asked == 0
+
+
+class FakePlace:
+    """A place whose starts come to this, one after the other: (fell back, doubt)."""
+
+    start_s_max = 0.0
+
+    def __init__(self, starts: list[tuple[str, str]]) -> None:
+        self.starts = starts
+        self.fell_back = self.start_doubt = ""
+
+    def start(self, launch: object) -> Any:
+        del launch
+        self.fell_back, self.start_doubt = self.starts.pop(0)
+        return SimpleNamespace(
+            is_up=True, pid=len(self.starts), poll=lambda *_: None, stop=lambda **_: None
+        )
+
+
+@pytest.mark.parametrize(
+    ("off", "why"),
+    [(("no state", ""), "it booted: no state"), (("", "another time"), "another time")],
+)
+def test_a_start_that_went_wrong_is_reported_though_later_ones_did_not(
+    off: tuple[str, str], why: str, tmp_path: Path
+) -> None:
+    """On an idle host a block of starts is read back once, after its last."""
+    inputs = SimpleNamespace(on=SimpleNamespace(book=None), folder=tmp_path, cpus=(0,))
+    mechanism = Restart("vm:restored", cast(Any, inputs))
+    fine = ("", "")
+    mechanism._place = cast(Any, FakePlace([("saves its state", ""), fine, off, fine, fine, fine]))
+    for _ in range(2):
+        mechanism._start()
+    assert mechanism.amiss(0) == ""
+    mechanism.act(0)
+    mechanism.act(0)
+    assert mechanism.amiss(0) == why
+    mechanism.act(0)
+    assert mechanism.amiss(0) == ""
