@@ -68,6 +68,7 @@ def gather(
         undisturbed=_undisturbed(believed, decisive, confidence) if disturbed > LITTLE else None,
         disturbed_share=disturbed,
         is_overloaded=is_overloaded,
+        missed=(qos.q, qos.bound_ns) if qos and verdict is Verdict.VIOLATED else None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import credentials, named_file
+from sojourn.cli import credentials, named_file, qos_options
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
@@ -65,6 +65,8 @@ def init(
     target: MaybeTarget = None,
     command: Command = "",
     requests: Requests = "",
+    bound: qos_options.Bound = "",
+    quantile: qos_options.Quantile = qos_options.USUAL_Q,
     insecure: credentials.Insecure = False,
     ca_file: credentials.CaFile = "",
     cert: credentials.Cert = "",
@@ -79,7 +81,7 @@ def init(
 
     \b
     Examples:
-      sojourn init http://localhost:8080/
+      sojourn init http://localhost:8080/ --bound 50ms
       sojourn init --command "python3 app.py --port {port}" -o app.toml
       sojourn init --command "kv --port {port}" --target 'redis://{host}:{port}'
     """
@@ -98,6 +100,8 @@ def init(
             at="--target",
             fix="leave it out: a service that runs is asked as its address is typed",
         )
+    with qos_options.refused():
+        qos = own.qos_lines(quantile, bound)
     facts: tuple[tuple[str, str], ...] = ()
     stretch = 1.0
     inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
@@ -117,6 +121,7 @@ def init(
         has_items=has_items,
         facts=facts,
         stretch=stretch,
+        qos=qos,
         load={key: json.dumps(value) for key, value in inputs.items()},
     )
     if out == "-":

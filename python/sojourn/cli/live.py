@@ -24,6 +24,7 @@ from sojourn.cli import point_line
 from sojourn.cli.draw import to_stderr
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.questions import PLANS
+from sojourn.run.session import placement
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
@@ -85,10 +86,8 @@ class Display:
         self.saved = len(record.outcomes())
         self._study = record.study_here
         self._say(Text(f"{self._study.name} ({self._study.run.profile}) into {record.path}"))
-        placement = host.place(facts.topology)
-        self._say(Text(placement.text, style="dim"))
-        for shared in placement.shared:
-            self._say(Text(f"note: {shared.what}: {shared.effect}", style="yellow"))
+        for line, style in who_where(self._study, facts):
+            self._say(Text(line, style=style))
         for one in record.skipped:
             self._say(Text(one.text, style="yellow"))
         if self.saved:
@@ -189,3 +188,15 @@ class Display:
             f"{show_count(second.get('done_rps', 0.0))}/s  p50 {show_ns(second.get('p50_ns', 0))}"
             f"  p99 {show_ns(second.get('p99_ns', 0))}{errors}"
         )
+
+
+def who_where(study: Study, facts: host.Facts) -> list[tuple[str, str]]:
+    """Which CPUs server and client have, and what they share: (line, style), each line once.
+
+    Services differ in it: one that runs already is where it is.
+    """
+    places = [placement(one, facts, study) for one in study.services]
+    lines = [(where.text, "dim") for where in places]
+    every = (shared for where in places for shared in where.shared)
+    lines += [(f"note: {shared.what}: {shared.effect}", "yellow") for shared in every]
+    return list(dict.fromkeys(lines))

@@ -67,7 +67,7 @@ def test_try_says_one_sentence_with_its_number_first_and_leaves_nothing(
     assert "90 %" in first
     assert "requests/s at most" in first
     assert "o holds" in out, "a plot"
-    assert out.rstrip().endswith(f"next: sojourn init {web}")
+    assert out.rstrip().endswith(f"next: sojourn init {web} --bound 2ms")
     assert not list((tmp_path / "tmp").iterdir())
     assert {path.name for path in tmp_path.iterdir()} == {"locks", "tmp"}
 
@@ -199,6 +199,34 @@ def test_init_writes_a_study_of_a_service_that_runs(
     assert main(["init", web]) == Exit.USAGE, "it is there already"
     assert "--force" in capsys.readouterr().err
     assert main(["init", web, "--force"]) == Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("options", "target"),
+    [
+        (["--bound", "100ms"], {"q": 0.99, "bound": "100ms"}),
+        (["--bound", "2s", "--quantile", "0.999"], {"q": 0.999, "bound": "2s"}),
+        (["--quantile", "0.95"], {"q": 0.95, "rule": spec.QosRule.LOW_LOAD}),
+    ],
+)
+def test_init_takes_the_target_of_the_try_before_it(
+    options: list[str], target: dict[str, object], web: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.toml"
+    assert main(["init", web, *options, "-o", str(path)]) == Exit.OK
+    qos = spec.load(path).services[0].qos
+    assert qos is not None
+    assert {name: getattr(qos, name) for name in target} == target
+
+
+@pytest.mark.parametrize("options", [["--bound", "soon"], ["--quantile", "2"]])
+def test_a_target_that_is_none_writes_no_study(
+    options: list[str], web: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "own.toml"
+    assert main(["init", web, *options, "-o", str(path)]) == Exit.USAGE
+    assert f"at: {options[0]}" in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_init_writes_a_study_also_where_several_processes_may_serve(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import credentials
+from sojourn.cli import credentials, qos_options
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put, put_json
@@ -29,25 +29,6 @@ Target = Annotated[
         metavar="TARGET",
         show_default=False,
         help="A URL, host:port or the path of a unix socket.",
-    ),
-]
-Bound = Annotated[
-    str,
-    typer.Option(
-        "--bound",
-        metavar="TIME",
-        rich_help_panel=_LOAD,
-        help="QoS bound: longest allowed latency at the quantile, such as 10ms.",
-        show_default="5 times the quantile at 20 % load",
-    ),
-]
-Quantile = Annotated[
-    float,
-    typer.Option(
-        "--quantile",
-        metavar="Q",
-        rich_help_panel=_LOAD,
-        help="Quantile of the target; 0.99 is p99.",
     ),
 ]
 Rates = Annotated[
@@ -104,8 +85,8 @@ Quiet = Annotated[
 
 def try_(
     target: Target,
-    bound: Bound = "",
-    quantile: Quantile = 0.99,
+    bound: qos_options.Bound = "",
+    quantile: qos_options.Quantile = 0.99,
     rates: Rates = "",
     connections: Connections = 16,
     preload: Preload = False,
@@ -166,7 +147,8 @@ def try_(
             study, ticker, patience=patience(wait, None, is_forced=force), length_s=length_s
         )
     service = result.services[0]
-    following = shlex.join(["sojourn", "init", target, *credentials.words(inputs)])
+    same = qos_options.words(bound, quantile)
+    following = shlex.join(["sojourn", "init", target, *same, *credentials.words(inputs)])
     if as_json:
         texts = {"sentence": glance.sentence(service, at.where.url), "next": following}
         put_json({**texts, **plain(flat(result))})
@@ -180,20 +162,11 @@ def _study(
     params: Mapping[str, Any], load: Mapping[str, Any], *, q: float, bound: str, rates: str
 ) -> Study:
     """The study behind it; SpecFault for options that are none."""
-    from pydantic import ValidationError
-
     from sojourn.spec import own
-    from sojourn.spec.faults import mistakes
 
     asked = [part.strip() for part in rates.split(",") if part.strip()]
-    try:
+    with qos_options.refused():
         return own.glance(params, load, q=q, bound=bound, rates=asked)
-    except ValidationError as error:
-        key, what, fix = next(mistakes(error, {}))
-        del key
-        options = ("bound", "--bound"), ("q is", "--quantile"), ("", "--rates")
-        at = next(option for word, option in options if word in what)
-        raise SpecFault(what, at=at, fix=fix) from None
 
 
 def _stretched(study: Study, stretch: float) -> Study:

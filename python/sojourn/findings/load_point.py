@@ -69,6 +69,7 @@ class LoadPoint:
         undisturbed: the target's quantile, or p99, of the requests that no stop of the server's
             CPUs reached (M29); None where nobody watched, or nearly all were undisturbed.
         disturbed_share: of the requests, those that such a stop reached, 0 to 1.
+        missed: (q, ns) of the target where the verdict is `violated`: quantile q is more than that.
     """
 
     fraction: float
@@ -86,6 +87,7 @@ class LoadPoint:
     undisturbed: Estimate | None = None
     disturbed_share: float = 0.0
     is_overloaded: bool = False
+    missed: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

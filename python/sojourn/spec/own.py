@@ -10,6 +10,7 @@ from typing import Any
 
 from sojourn.spec import form
 from sojourn.spec.models import Study
+from sojourn.spec.qos import Qos
 
 #: The target of a service that no one has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
@@ -51,7 +52,7 @@ def glance(
     Raises:
         pydantic.ValidationError: quantile, bound or rates are none.
     """
-    qos: Mapping[str, Any] | None = {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
+    qos: Mapping[str, Any] | None = _target(q, bound)
     if rates and not bound:
         qos = None
     service = {
@@ -94,6 +95,7 @@ def written(
     has_items: bool,
     facts: Sequence[tuple[str, str]] = (),
     stretch: float = 1.0,
+    qos: str = "",
     load: Mapping[str, str] = NOTHING,
 ) -> str:
     """A commented study file about a service.
@@ -106,6 +108,7 @@ def written(
         has_items: it is a key-value store.
         facts: what was found when it was asked.
         stretch: how many times as long as usual everything has to last.
+        qos: lines of the target, of `qos_lines`; "": the usual one.
         load: keys of the generator's job that were given, as TOML has their values.
     """
     who = command or target
@@ -130,9 +133,24 @@ def written(
             preload=_PRELOAD if has_items and not command else "",
             stretch=_STRETCH.format(stretch=stretch) if stretch > 1 else "",
         )
+        + (qos or qos_lines(0.99, ""))
         + _TAIL
         + "".join(f"{key} = {value}\n" for key, value in load.items())
     )
+
+
+def qos_lines(q: float, bound: str) -> str:
+    """The target as a table of the study; `bound` as in `glance`.
+
+    Raises:
+        pydantic.ValidationError: quantile or bound is none.
+    """
+    Qos.model_validate(_target(q, bound))
+    return (_BOUND if bound else _RULE).format(q=q, p=f"p{100 * q:g}", bound=json.dumps(bound))
+
+
+def _target(q: float, bound: str) -> Mapping[str, Any]:
+    return {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
 
 
 def _plain(text: str) -> str:
@@ -200,13 +218,19 @@ _PRELOAD = """\
 preload = false # true: first write the keys of the test into your service
 """
 
-_TAIL = """
+_RULE = """
 [services.qos]
-q = 0.99
-rule = "low_load" # p99 may be at most `factor` times its value at 20 % load; or set a bound:
+q = {q}
+rule = "low_load" # {p} may be at most `factor` times its value at 20 % load; or set a bound:
 factor = 5.0
 # bound = "10ms"  # instead of rule and factor
-
+"""
+_BOUND = """
+[services.qos]
+q = {q}
+bound = {bound} # {p} may be no longer
+"""
+_TAIL = """
 [services.load] # options of the generator: sojourn-load --help
 connections = 16
 arrivals = "poisson"

@@ -64,6 +64,10 @@ class SweepShown(Shown):
             yield ""
 
 
+#: Brackets of invalid loads have a sentence of their own.
+FEW = "At valid loads, numbers in brackets rest on too few requests to say more."
+
+
 def _of_tail(service: ServiceFinding) -> Number | None:
     """Without a target the number is the tail at the highest load that has one."""
     q = tail_q(service)
@@ -86,18 +90,23 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     yield form.format(
         "load", "offered", "achieved", "mean", "p50", tail, "95 % interval", "verdict"
     )
+    are_few = False
     for point in service.points:
         result = known.of_load(point, q)
+        cells = [_short(point, asked) for asked in (None, 0.5, q)]
+        are_few |= point.is_believed and any(cell.startswith("(") for cell in cells)
         yield form.format(
             show.load(point.fraction),
             show.count(point.offered_rps),
             show.count(point.achieved_rps),
-            *(_short(point, asked) for asked in (None, 0.5, q)),
+            *cells,
             show.times(result.interval),
             people.verdict(point),
         )
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
+    if are_few:
+        yield FEW
     yield from textwrap.wrap(people.invalid_loads(service), width)
     yield from textwrap.wrap(verdict_of_all.text(service), width)
     yield from textwrap.wrap(people.undisturbed(service), width)

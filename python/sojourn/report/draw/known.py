@@ -124,7 +124,8 @@ def of_load(point: LoadPoint, q: float | None) -> Known:
     at_least = limits.of_load(point, q) if q else None
     if at_least is not None:
         return Known(sort=Sort.AT_LEAST, ns=at_least, short=_short(estimate, point), reason=why)
-    return _doubted(point.runs, q, short=_short(estimate, point), reason=why)
+    runs = [run for run in point.runs if run.is_believed == point.is_believed]
+    return _doubted(runs, q, short=_short(estimate, point), reason=why)
 
 
 def of_one(run: Run, q: float | None) -> Known:

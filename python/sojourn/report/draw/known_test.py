@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.findings.load_point import LoadPoint
-from sojourn.report import testing, testing_points
+from sojourn.report import show, testing, testing_points
 from sojourn.report.draw import known, known_layers
 from sojourn.report.draw.known import Sort
 from sojourn.report.draw.table import Record
@@ -146,3 +146,23 @@ def test_the_key_names_what_is_there_and_nothing_else() -> None:
     text = ", ".join(known_layers.key(records(*every)))
     assert text == "↓ at most, ↑ at least, hollow: not valid"
     assert max(map(len, known_layers.key(records(*every)))) <= known_layers.LINE_MAX
+
+
+def test_a_valid_load_with_too_few_requests_shows_none_of_its_invalid_runs() -> None:
+    """The mean in brackets was that of valid and invalid runs together."""
+    few = replace(BASE.mean, value=None, interval=None, refused="9 requests, needs 30")
+    slow = replace(BASE.runs[1], mean_ns=9e9, is_believed=False)
+    point = replace(BASE, mean=few, runs=(BASE.runs[0], slow))
+    result = known.of_load(point, None)
+    assert (result.sort, result.ns) == (Sort.DOUBTED, BASE.runs[0].mean_ns)
+
+
+def test_where_a_load_misses_its_target_the_tail_is_no_less_than_the_target() -> None:
+    point = testing_points.refused(BASE)
+    least = known.of_load(point, 0.99)
+    bound_ns = 2 * (least.ns or 0.0)
+    missed = replace(point, missed=(0.99, bound_ns))
+    assert known.of_load(missed, 0.99).shown == f"≥ {show.time(bound_ns, -1)}"
+    assert known.of_load(missed, 0.9) == known.of_load(point, 0.9)
+    lower = replace(point, missed=(0.99, (least.ns or 0.0) / 2))
+    assert known.of_load(lower, 0.99) == least

@@ -16,7 +16,8 @@ from sojourn.stats.interval import Estimate
 def of_load(point: LoadPoint, q: float) -> float | None:
     """The least that quantile `q` of a load can be, ns; None if nothing is known.
 
-    Its own interval's lower end where it has one, else that of the next lower quantile.
+    Its own interval's lower end where it has one, else that of the next lower quantile; and where
+    all runs of the service say that the load misses its target, no less than the target.
     """
     if not point.is_believed:
         return None
@@ -25,7 +26,10 @@ def of_load(point: LoadPoint, q: float) -> float | None:
         return own
     below = sorted((e for e in point.quantiles if e.q is not None and e.q < q), key=_q)
     ends = (_lower_end(e) for e in reversed(below))
-    return next((end for end in ends if end is not None), None)
+    measured = next((end for end in ends if end is not None), None)
+    if point.missed is None or q < point.missed[0]:
+        return measured
+    return max(measured or 0.0, point.missed[1])
 
 
 def of_run(run: Run, q: float) -> float | None:
