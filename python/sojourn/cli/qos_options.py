@@ -47,7 +47,7 @@ def words(bound: str, q: float) -> list[str]:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """Name the option whose value makes no target.
+    """Name the option that has the wrong value.
 
     Raises:
         SpecFault: quantile, bound or rates are none.
