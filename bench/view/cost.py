@@ -9,7 +9,7 @@ by a point every two seconds, as in a study. The ways, each once a round in rand
 
 View and browser are started once; where they do not belong to a run they are stopped (SIGSTOP).
 Each way is set against "none" of the same round: geometric mean of the ratios with a 95 % interval
-(Student's, of the logarithms). No run is left out.
+(Student's, of the logarithms). No run is left out; a pair in which a number is missing is counted.
 
     .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7]
 """
@@ -21,6 +21,7 @@ import contextlib
 import http.client
 import itertools
 import json
+import math
 import os
 import random
 import runpy
@@ -127,8 +128,8 @@ class Looking:
         self._view.wait()
 
 
-def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, float]:
-    """The client's times, ns."""
+def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, Any]:
+    """The client's times, ns; None where too few requests say what one is."""
     path = folder / "load.json"
     words = WORDS.format(port=port, rate=RATE).split()
     more = ["--cpus", "1", "--warmup", "1s", "--duration", f"{args.seconds}s", "--json", str(path)]
@@ -136,7 +137,7 @@ def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, float]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     subprocess.run(command, check=False, timeout=args.seconds + 60, **quiet)
     table = json.loads(path.read_text())
-    return {seen: float(table["sojourn_ns"][seen]) for seen in SEEN} | {"verdict": table["verdict"]}
+    return {seen: table["sojourn_ns"][seen] for seen in SEEN} | {"verdict": table["verdict"]}
 
 
 @contextmanager
@@ -164,6 +165,7 @@ def main() -> int:
     args = parser.parse_args()
     ways = ["none", "view", *(["browser"] if CHROMIUM else [])]
     rounds: list[dict[str, Any]] = []
+    path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-view-cost.json"
     with scene() as (folder, looking), servers.started("memcache", 0) as (_, port):
         for number in range(args.rounds):
             rows = {}
@@ -173,14 +175,15 @@ def main() -> int:
                 before = looking.events
                 rows[way] = run(args, port, folder) | {"events": looking.events - before}
             rounds.append(rows)
-            line = "  ".join(f"{w} {rows[w]['p99'] / 1e3:.0f} µs" for w in ways)
+            path.write_text(json.dumps(rounds, indent=1) + "\n")
+            line = "  ".join(f"{w} {(rows[w]['p99'] or math.nan) / 1e3:.0f} µs" for w in ways)
             print(f"{number + 1}: {line}", flush=True)
     for way in ways[1:]:
         for seen in SEEN:
-            ratios = [r[way][seen] / r["none"][seen] for r in rounds]
-            print(way, seen, tail.over_none(ratios, BOUNDS.get(seen)))
-    path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-view-cost.json"
-    path.write_text(json.dumps(rounds, indent=1) + "\n")
+            pairs = [(r[way][seen], r["none"][seen]) for r in rounds]
+            ratios = [own / none for own, none in pairs if own and none]
+            lacking = f", {len(pairs) - len(ratios)} pairs lack it" * (len(ratios) < len(pairs))
+            print(f"{way} {seen} {tail.over_none(ratios, BOUNDS.get(seen))}{lacking}")
     print(f"stored in {path}")
     return 0
 
