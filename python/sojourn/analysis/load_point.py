@@ -68,8 +68,19 @@ def gather(
         undisturbed=_undisturbed(believed, decisive, confidence) if disturbed > LITTLE else None,
         disturbed_share=disturbed,
         is_overloaded=is_overloaded,
-        missed=(qos.q, qos.bound_ns) if qos and verdict is Verdict.VIOLATED else None,
+        missed=_missed(verdict, qos, together),
     )
+
+
+def _missed(verdict: Verdict, qos: Qos | None, together: Times) -> tuple[float, float] | None:
+    """The target that a load misses, where its own requests show that too.
+
+    Other loads may decide the verdict; what they say is no time of this one.
+    """
+    if qos is None or verdict is not Verdict.VIOLATED:
+        return None
+    own = together.quantile(qos.q)
+    return (qos.q, qos.bound_ns) if own is not None and own > qos.bound_ns else None
 
 
 def _watched(believed: Sequence[Judged]) -> list[Judged]:

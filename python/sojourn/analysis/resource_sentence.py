@@ -12,7 +12,7 @@ from sojourn.units import show_count
 CRITICAL, HALF, STOLEN = 0.8, 0.5, 0.02
 HOLDS, VIOLATED, HIGHEST = "holds", "violated", "highest"
 _WHERE = {
-    HOLDS: "At the highest load within QoS",
+    HOLDS: "At the highest measured load within QoS",
     VIOLATED: "At the first load that misses QoS",
     HIGHEST: "At the highest load",
 }

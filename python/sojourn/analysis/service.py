@@ -21,7 +21,7 @@ from sojourn.analysis import (
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.runs import Judged
 from sojourn.findings import answer
-from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.findings import AXIS_INVALID, Qos, ServiceFinding
 from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
@@ -219,7 +219,7 @@ def _doubts(state: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:
     if state.axis is None:
         return tuple(reasons)
     if not state.axis.is_valid:
-        reasons.append("no run of the load axis is valid: 100 % is only a name")
+        reasons.append(AXIS_INVALID)
         reasons += state.axis.reasons
     if state.next is not None:
         reasons.append("the study was not finished: run it again, it resumes")

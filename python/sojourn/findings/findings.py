@@ -23,6 +23,7 @@ from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 
 S = TypeVar("S", bound=Section)
+AXIS_INVALID = "no run of the load axis is valid: 100 % is only a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,11 @@ class ServiceFinding:
     kept: tuple[Kept, ...] = ()
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
+
+    @property
+    def highest_rps(self) -> float | None:
+        """Max RPS where a valid run has it; None: it is only a name, or not known."""
+        return None if AXIS_INVALID in self.reasons else self.max_rps
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked or begun."""

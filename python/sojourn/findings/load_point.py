@@ -69,7 +69,7 @@ class LoadPoint:
         undisturbed: the target's quantile, or p99, of the requests that no stop of the server's
             CPUs reached (M29); None where nobody watched, or nearly all were undisturbed.
         disturbed_share: of the requests, those that such a stop reached, 0 to 1.
-        missed: (q, ns) of the target where the verdict is `violated`: quantile q is more than that.
+        missed: (q, ns) of the target where verdict and own requests say that quantile q is more.
     """
 
     fraction: float

@@ -25,6 +25,7 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         interval = service.max_rps_interval
         rule = service.max_rps_rule.replace("_", " ")
         within = f" (runs: {show.rates(interval)})" if interval else ""
+        within += "" if service.highest_rps else ", of no valid run"
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
     facts += [(what, how) for what, how in service.setup if what in COMPANY]
     if service.noise_floor:

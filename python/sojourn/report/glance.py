@@ -72,9 +72,9 @@ def _bound(qos: Qos) -> str:
 
 
 def _saturates(service: ServiceFinding) -> str:
-    if not service.max_rps or service.max_rps_rule == MaxRps.ASKED:
+    if not service.highest_rps or service.max_rps_rule == MaxRps.ASKED:
         return ""
-    return f"{show.count(service.max_rps, 1)} requests/s at most"
+    return f"{show.count(service.highest_rps, 1)} requests/s at most"
 
 
 def _at(point: LoadPoint, q: float) -> str:

@@ -139,9 +139,13 @@ class RunningService:
         where = self.placement
         if self.process is None or self.has_company:
             return {}
-        if self.is_foreign and not {*where.server}.isdisjoint(where.client):
-            return {}  # it may run on every CPU, the client's too: the log would be about that
-        return {"server_pid": self.process.pid}
+        watched = {"server_pid": self.process.pid}
+        if not self.is_foreign or {*where.server}.isdisjoint(where.client):
+            return watched
+        # It may run on the client's CPUs, of which the client has a log of its own. There it waits
+        # for the client, which is how this service is used here, so such waits void nothing.
+        apart = ",".join(str(cpu) for cpu in where.server if cpu not in where.client)
+        return {**watched, "server_cpus": apart, "disturbed_share_max": 1.0} if apart else {}
 
     def members(self) -> tuple[Stat, ...]:
         """Its living processes; none where they cannot be seen."""

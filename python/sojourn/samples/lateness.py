@@ -11,6 +11,12 @@ _OF_SENDS = {"send lag", "timely"}  # the generator's checks of when requests we
 _OF_SERVER = "server stopped"  # its check of whether the server's CPUs ran
 
 
+def is_server_unknown(result: LoadResult) -> bool:
+    """Whether the server's CPUs were stopped for too long, and no log has the times."""
+    is_logged = result.server_stops is not None and result.server_stops.is_whole
+    return not is_logged and any(why.partition(":")[0] == _OF_SERVER for why in result.lateness)
+
+
 def latest_ns(result: LoadResult) -> float:
     """The most that the client can have added to any request, ns: its latest send, its longest gap.
 
@@ -33,8 +39,7 @@ def added_ns(result: LoadResult) -> dict[float | None, float] | None:
         known |= {q: lag.at(q) for q in quantiles.ALL}
         return {q: ns for q, ns in known.items() if ns is not None}
     late = {why.partition(":")[0] for why in result.lateness}
-    is_logged = result.server_stops is not None and result.server_stops.is_whole
-    if not late <= _OF_SENDS | ({_OF_SERVER} if is_logged else set()):
+    if not late <= {*_OF_SENDS, _OF_SERVER} or is_server_unknown(result):
         return None
     most = math.inf if _OF_SERVER in late else latest_ns(result)
     return {None: most, 1.0: most} if late else {}

@@ -169,7 +169,7 @@ fn wait_stage_words(name: &str) -> &'static str {
         "wait_upstream" => "waiting for an upstream (wait_upstream)",
         "wait_disk" => "waiting for the disk (wait_disk)",
         "wait_lock" => "waiting for a lock or queue (wait_lock)",
-        "wait_sleep" => "waiting for a timer (wait_sleep)",
+        "wait_sleep" => "waiting for a timer, or for a lock with a timeout (wait_sleep)",
         "wait_fault" => "waiting for pages (wait_fault)",
         _ => "waiting for something else (wait_other)",
     }

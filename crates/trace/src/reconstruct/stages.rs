@@ -125,7 +125,8 @@ pub const STAGES: [Stage; COUNT] = [
     wait("wait_lock", "its thread sleeps on a futex: a lock, or a queue between threads"),
     wait(
         "wait_sleep",
-        "its thread sleeps until a time: a pause, a timer, or a wait that timed out",
+        "its thread sleeps until a time: a pause, a timer, or a wait that timed out, as threads of Python wait for each \
+         other",
     ),
     wait("wait_fault", "its thread sleeps because a page is not in memory"),
     wait("wait_other", "its thread sleeps on something else, such as a child process"),

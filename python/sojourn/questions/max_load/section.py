@@ -32,7 +32,7 @@ class MaxLoadShown(Shown):
     def bar(self, service: ServiceFinding) -> Bar | None:
         """Where it lies on the load axis."""
         search = service.section(MaxLoad)
-        return _bar(search.border, service.max_rps) if search and search.border else None
+        return _bar(search.border, service.highest_rps) if search and search.border else None
 
     def notes(self, service: ServiceFinding) -> list[str]:
         """The machine's share in it."""

@@ -52,6 +52,7 @@ def load_title(service: ServiceFinding) -> list[str]:
     """The axis title, one line each: the load, and the definition of max RPS (M19)."""
     rule = service.max_rps_rule.replace("_", " ")
     known = "unknown" if service.max_rps is None else f"{show.count(service.max_rps)} requests/s"
+    rule += "" if service.highest_rps or service.max_rps is None else ", of no valid run"
     if service.max_rps_rule == MaxRps.ASKED:
         return [f"offered load, % {of_max(service)}", f"100 %: {known}"]
     return ["offered load, % of max RPS", f"max RPS: {known} ({rule})"]

@@ -62,7 +62,7 @@ def _brief(load: str) -> str:
 def _load(service: ServiceFinding) -> str:
     search = service.section(MaxLoad)
     if search is None or search.border is None:
-        most = show.count(service.max_rps, 1) if service.max_rps else ""
+        most = show.count(service.highest_rps, 1) if service.highest_rps else ""
         return f"{most}/s at most" if most else "unknown"
     number = show.border(search.border)
     return number if number == "unknown" else f"{number}/s ({show.within(search.border)})"
