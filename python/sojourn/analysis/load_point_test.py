@@ -240,3 +240,20 @@ def test_one_reading_is_enough_where_next_to_nothing_was_disturbed_or_no_one_wat
     assert gathered(apart(run(1e5), 0.005)).undisturbed is None
     result = gathered(run(1e5))
     assert (result.undisturbed, result.disturbed_share) == (None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "slowest_ns", "is_missed"),
+    [
+        (Verdict.VIOLATED, 3e6, True),
+        (Verdict.VIOLATED, 1e6, False),  # other loads decide, and no request here was late
+        (Verdict.UNKNOWN, 3e6, False),
+    ],
+)
+def test_a_target_is_missed_where_verdict_and_own_requests_say_so(
+    verdict: Verdict, slowest_ns: float, *, is_missed: bool
+) -> None:
+    qos = Qos(q=0.9, bound_ns=2e6, rule="")
+    times = from_values(np.array([1e5] * 80 + [slowest_ns] * 20))
+    assert load_point._missed(verdict, qos, times) == ((0.9, 2e6) if is_missed else None)
+    assert load_point._missed(verdict, None, times) is None

@@ -86,7 +86,7 @@ Quiet = Annotated[
 def try_(
     target: Target,
     bound: qos_options.Bound = "",
-    quantile: qos_options.Quantile = 0.99,
+    quantile: qos_options.Quantile = qos_options.USUAL_Q,
     rates: Rates = "",
     connections: Connections = 16,
     preload: Preload = False,

@@ -133,7 +133,7 @@ def value_of(level: str, share: float) -> Value:
 
     Args:
         level: of the knob, but "none".
-        share: of the period, that a level by load stands for.
+        share: of the period, for a level by load.
     """
     inputs, _, text = level.partition("/")
     period = _us(text)

@@ -33,7 +33,7 @@ def test_a_service_that_may_run_on_the_clients_cpus_is_watched_on_the_others(
     *,
     is_foreign: bool,
 ) -> None:
-    """Without a log 1 % of stolen time voids a run, so nobody's own service could be measured."""
+    """Without a log 1 % of stolen time voids a run, so a user's own service had no numbers."""
     where = Placement(
         server=server, client=client, housekeeping=(0,), client_wait="sleep", shared=()
     )

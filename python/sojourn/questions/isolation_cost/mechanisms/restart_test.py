@@ -53,7 +53,7 @@ def test_the_first_guest_and_what_is_no_guest_are_not_asked() -> None:
 
 
 class FakePlace:
-    """A place whose starts come to this, one after the other: (fell back, doubt)."""
+    """A place with these starts, one after the other: (fell back, doubt)."""
 
     start_s_max = 0.0
 
