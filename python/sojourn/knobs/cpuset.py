@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sojourn.errors import HostFault
 from sojourn.host.tree import cpu_list, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned
+from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned, backwards
 from sojourn.knobs.settings import AFFINITY, Setting
 from sojourn.places.task import Task
 from sojourn.text import schedstat
@@ -176,10 +176,8 @@ def cpus_of(level: str) -> tuple[int, ...]:
     >>> cpus_of("0-1,4")
     (0, 1, 4)
     """
-    for part in level.split(","):
-        first, _, last = part.partition("-")
-        if last and int(last) < int(first):
-            raise ValueError(f"{part} ends before it begins")
+    if why := backwards(level):
+        raise ValueError(why)
     return cpu_list(level)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards
 from sojourn.knobs.limit import no_effect
 from sojourn.knobs.machine import Machine, only_read, unwritable
 
@@ -135,6 +135,7 @@ KIND = KnobKind(
     pattern=r"server|client|lab|\d+(-\d+)?(,\d+(-\d+)?)*",
     needs=("root", "interrupts that the kernel does not manage itself"),
     source="C23",
+    refuses=backwards,
     lacks=lacks,
     label=lambda level: (
         f"interrupts on CPUs of the {level}" if level.isalpha() else f"interrupts on CPU {level}"

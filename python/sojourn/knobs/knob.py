@@ -177,6 +177,17 @@ def takes_all(level: str) -> str:
     return ""
 
 
+def backwards(level: str) -> str:
+    """Why a list of CPUs or nodes is none: a range of it; "" of a list, and of a word for one.
+
+    >>> backwards("0,3-1"), backwards("0-1,4"), backwards("server")
+    ('3-1 ends before it begins', '', '')
+    """
+    ranges = (part.partition("-") for part in level.split(",") if "-" in part)
+    wrong = next((f"{lo}-{hi}" for lo, _, hi in ranges if int(hi) < int(lo)), "")
+    return f"{wrong} ends before it begins" if wrong else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobKind:
     """One kind of knob, as `sojourn kinds` shows it.

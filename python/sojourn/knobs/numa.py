@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import groups
 from sojourn.knobs.groups import Group
-from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards
 from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
 from sojourn.knobs.probe import NODES, Probe
 
@@ -83,6 +83,7 @@ KIND = KnobKind(
     pattern=r"none|\d+(-\d+)?(,\d+(-\d+)?)*",
     needs=("root or a delegated subtree", "the control-group controller cpuset", "NUMA nodes"),
     source="METHOD M25",
+    refuses=backwards,
     lacks=lacks,
     label=lambda level: "any node" if level == "none" else f"node {level}",
     build=Numa,

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards
 from sojourn.knobs.limit import NONE, no_effect
 from sojourn.knobs.machine import Machine, only_read, unwritable
 
@@ -136,6 +136,7 @@ KIND = KnobKind(
     pattern=r"none|server|client|lab|\d+(-\d+)?(,\d+(-\d+)?)*",
     needs=("root", "CONFIG_RPS", "place local"),
     source="C23",
+    refuses=backwards,
     lacks=lacks,
     label=lambda level: (
         "packets where they arrive"

@@ -133,6 +133,9 @@ def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
         ("memory_bandwidth", ("0%", "101%"), ("none",)),
         ("frequency", ("min:2GHz+max:1GHz", "max:0GHz"), ()),
         ("busy_poll", ("2147483648us",), ("50us",)),
+        ("numa", ("1-0", "0,3-1"), ("0-1", "none")),
+        ("irq", ("1-0",), ("server", "0,2-3")),
+        ("rps", ("1-0",), ("lab", "none", "0")),
     ],
 )
 def test_a_level_that_no_kernel_takes_is_refused_on_every_machine(
