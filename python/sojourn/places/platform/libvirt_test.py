@@ -28,17 +28,25 @@ from sojourn.places.users import User
 NAME = "sojourn-0123456789"
 #: libvirtd as a socket in its folder, the sixth word after the namespace's.
 DAEMON = 'mkdir -p "$6/run/qemu"; : > "$6/libvirt-sock"; exec sleep 600'
-#: virsh as a guest that sleeps: what is created leaves its number where libvirt does.
-GUEST = f'setsid {sys.executable} -S -c "import time; time.sleep(600)"'
+#: A guest that sleeps; it writes its number itself, because one that still execs has no arguments.
+SLEEPER = """
+import os, sys, time
+os.setsid()
+open(sys.argv[1], "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+GUEST = f"{sys.executable} -S -c {shlex.quote(SLEEPER)}"
+#: virsh as that guest: what is created leaves its number where libvirt does.
 CALL = f"""
 at=${{3#*socket=}}; at=${{at%/*}}
 case ${{4:-$1}} in
     --version) echo 9.0.0 ;;
     create)
         env > "$at/environment"
-        {GUEST} guest=sojourn-0123456789-1,debug-threads=on > /dev/null 2>&1 &
-        until grep -q guest= "/proc/$!/cmdline"; do :; done
-        echo $! > "$at/run/qemu/sojourn-0123456789-1.pid" ;;
+        file="$at/run/qemu/sojourn-0123456789-1.pid"
+        rm -f "$file"
+        {GUEST} "$file" guest=sojourn-0123456789-1,debug-threads=on > /dev/null 2>&1 &
+        until [ -s "$file" ]; do sleep 0.01; done ;;
     destroy) kill -9 "$(cat "$at/run/qemu/$5.pid")" ;;
 esac
 """
