@@ -16,7 +16,7 @@ from sojourn.report import parts, people, show
 from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.spec import MaxRps
 
-DOUBTS = 3
+DOUBTS = 5
 STOPPED_MAX = 0.01  # share of a run from which it is reported; M27
 
 
@@ -38,8 +38,9 @@ def text(
 
 def _text(service: ServiceFinding, target: str, command: str, width: int) -> str:
     lines = [*textwrap.wrap(sentence(service, target), width, break_on_hyphens=False), ""]
-    for kind in parts.sections():
-        lines += kind.plot(service, width)
+    is_drawn = any(point.is_believed for point in service.points)
+    for kind in parts.sections():  # a plot without valid loads would be almost empty
+        lines += kind.plot(service, width) if is_drawn else kind.table(service, width)
     for doubt in doubts(service):
         lines += textwrap.wrap(doubt, width, initial_indent="doubt: ", subsequent_indent="  ")
     return "\n".join([*(line.rstrip() for line in lines), f"next: {command}"])

@@ -191,9 +191,10 @@ fn checks(text: &mut String, result: &RunResult) {
         let within = parse_ns(&result.job.timely_within)
             .map_or_else(|_| result.job.timely_within.clone(), |ns| show_ns(ns as f64));
         let timely = format!(
-            "{} within {}; own lag p99 {}; waited for a connection {}",
+            "{} within {within} ({} with outages and waits); own lag p99 {}; waited for a connection \
+             {}",
+            percent(checks.pick_up_timely_ratio),
             percent(result.timely_ratio),
-            within,
             shown(&result.pick_up_ns, 0.99, result.pick_up_ns.p99),
             percent(checks.waited_share)
         );

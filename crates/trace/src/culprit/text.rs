@@ -10,6 +10,8 @@ use crate::reconstruct::parts::VerdictWord;
 
 /// Lines of the table.
 const LINES: usize = 10;
+/// Letters of the column that names suspects.
+const COLUMN: usize = 42;
 /// Kinds of requests that are listed.
 const KINDS: usize = 4;
 
@@ -32,9 +34,9 @@ pub fn page(blame: &Blame) -> String {
     for line in blame.suspects.iter().take(LINES) {
         let _ = writeln!(
             page,
-            "{} {:42.42} {:>6.1} %{:>7.0} %{:>9}{:>9}",
+            "{} {} {:>6.1} %{:>7.0} %{:>9}{:>9}",
             if line.is_named { '*' } else { ' ' },
-            line.about,
+            in_column(&line.about),
             line.share * 100.0,
             outward((line.share_low * 100.0).max(0.0), 0, Way::Down),
             show_ns(line.tail_mean_ns),
@@ -62,11 +64,24 @@ pub fn page(blame: &Blame) -> String {
     page
 }
 
+/// A suspect in the table's first column: what is too long begins in lines of its own.
+fn in_column(about: &str) -> String {
+    let mut lines = folded(about, COLUMN);
+    let last = lines.pop_if(|line| line.chars().count() <= COLUMN).unwrap_or_default();
+    let above: String = lines.iter().map(|line| format!("{line:.78}\n  ")).collect();
+    format!("{above}{last:COLUMN$}")
+}
+
 /// Lines of at most 80 letters.
 fn wrap(text: &str) -> String {
+    folded(text, 80).join("\n")
+}
+
+/// Lines of at most `width` letters; a longer word has a line of its own.
+fn folded(text: &str, width: usize) -> Vec<String> {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + word.chars().count() >= 80 {
+        if !line.is_empty() && line.chars().count() + word.chars().count() >= width {
             lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {
@@ -75,5 +90,24 @@ fn wrap(text: &str) -> String {
         line.push_str(word);
     }
     lines.push(line);
-    lines.join("\n")
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_suspect_is_whole_and_its_numbers_stay_in_their_columns() {
+        let about = "run-queue delay behind `sojourn-load` (cgroup user.slice/session-3.scope)";
+        let text = in_column(about);
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), about);
+        let [first, last] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert!(first.chars().count() <= COLUMN, "{text}");
+        assert_eq!(last.chars().count(), COLUMN + 2, "two of its indent: {text}");
+        assert_eq!(in_column("work"), format!("{:42}", "work"));
+        let hostile = in_column(&"x".repeat(500));
+        assert!(hostile.lines().all(|line| line.chars().count() <= 78), "{hostile}");
+        assert_eq!(hostile.lines().last(), Some(&*" ".repeat(COLUMN + 2)));
+    }
 }

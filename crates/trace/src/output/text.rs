@@ -50,10 +50,11 @@ fn head(page: &mut String, result: &TraceResult) {
     sampled::head(page, result);
     put!(
         page,
-        "{} requests: {} matched, {:.3} % unmatched, {} dropped",
+        "{} requests: {} matched, {:.3} % of the ended unmatched, {} at either end, {} dropped",
         result.requests,
         result.matched,
         result.unmatched_share * 100.0,
+        result.cut_off.values().sum::<u64>(),
         result.dropped
     );
     for (reason, n) in &result.unmatched {

@@ -26,7 +26,7 @@ SIGNS = {
     "x": "not valid",
     AT_MOST: "at most that",
     "^": "at least that",
-    NOTHING: "nothing measured",
+    NOTHING: "no number",
 }
 
 

@@ -27,7 +27,7 @@ MEANING = {
     Sort.AT_LEAST: "↑ at least",
     Sort.ENDLESS: "↑ to the edge: never completed",
     Sort.DOUBTED: "hollow: not valid",
-    Sort.NOTHING: "× on the axis: nothing measured",
+    Sort.NOTHING: "× on the axis: no number",
 }
 LINE_MAX = 56  # characters of a line of the key
 

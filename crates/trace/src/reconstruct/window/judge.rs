@@ -31,8 +31,9 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
         ));
     }
     if matched < REQUESTS_MIN {
+        let seconds = seconds_for(counts.duration_ns, matched, REQUESTS_MIN);
         doubts.push(format!(
-            "{matched} requests say nothing of p99, which needs {REQUESTS_MIN}: give a longer --duration, \
+            "{matched} requests say nothing of p99, which needs {REQUESTS_MIN}: give --duration {seconds}s, \
              {less} or --all"
         ));
     } else if accuracy.p99_ns.is_none_or(|interval| interval.high.is_none()) {
@@ -51,6 +52,13 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
     }
     doubts.extend(sampling.slowing.as_ref().and_then(Slowing::doubt));
     doubts
+}
+
+/// Whole seconds in which `needed` come, if `seen` came in `duration_ns`, at least 1, and a fifth more, because rates
+/// vary.
+pub fn seconds_for(duration_ns: u64, seen: u64, needed: u64) -> u64 {
+    let seconds = duration_ns as f64 / 1e9 * needed as f64 / seen.max(1) as f64;
+    (seconds * 1.2).ceil().max(1.0) as u64
 }
 
 #[cfg(test)]
@@ -82,6 +90,17 @@ mod tests {
             assert_eq!(result.len(), 1, "{result:?}");
             assert!(result[0].contains(word) && result[0].contains("--all"), "{result:?}");
         }
+    }
+
+    #[test]
+    fn a_trace_of_the_proposed_length_sees_enough() {
+        for (duration_ns, seen, needed) in [(10_000_000_000, 178, 1000), (2_500_000_000, 999, 1000), (1, 1, 1)] {
+            let seconds = seconds_for(duration_ns, seen, needed);
+            let comes = seen as f64 * seconds as f64 * 1e9 / duration_ns as f64;
+            assert!(seconds >= 1 && comes >= 1.2 * needed as f64, "{seconds} s see {comes} of {needed}");
+        }
+        assert_eq!(seconds_for(10_000_000_000, 178, 1000), 68);
+        assert_eq!(seconds_for(10_000_000_000, 0, 20), 240, "none was seen: as if one had come");
     }
 
     #[test]
