@@ -58,7 +58,7 @@ def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
     """
     from sojourn import host
     from sojourn.host import culprits
-    from sojourn.host.doctor import LOOK_S
+    from sojourn.host.diagnosis import LOOK_S
     from sojourn.host.preflight import look, summary
     from sojourn.host.tree import cpu_text
 

@@ -5,18 +5,23 @@ several sockets and NUMA nodes, hyper-threads, frequency, turbo and idle states,
 of control groups version 2.
 
 `read` gives the facts, `manifest` writes them down, `doctor` judges them, `place` puts server and
-client on CPUs.
+client on CPUs. Each name is loaded when it is asked for, because readers of records need few.
 """
 
 from __future__ import annotations
 
-from sojourn.host.abilities import Ability
-from sojourn.host.company import apart
-from sojourn.host.doctor import doctor
-from sojourn.host.facts import Facts, manifest, read
-from sojourn.host.finding import Finding, Report
-from sojourn.host.placement import Placement, place
-from sojourn.host.shared import Shared
+from typing import TYPE_CHECKING
+
+from sojourn import late
+
+if TYPE_CHECKING:
+    from sojourn.host.abilities import Ability
+    from sojourn.host.company import apart
+    from sojourn.host.diagnosis import doctor
+    from sojourn.host.facts import Facts, manifest, read
+    from sojourn.host.finding import Finding, Report
+    from sojourn.host.placement import Placement, place
+    from sojourn.host.shared import Shared
 
 __all__ = [
     "Ability",
@@ -31,3 +36,16 @@ __all__ = [
     "place",
     "read",
 ]
+
+__getattr__ = late.names(
+    __name__,
+    {
+        "abilities": ["Ability"],
+        "company": ["apart"],
+        "diagnosis": ["doctor"],
+        "facts": ["Facts", "manifest", "read"],
+        "finding": ["Finding", "Report"],
+        "placement": ["Placement", "place"],
+        "shared": ["Shared"],
+    },
+)
