@@ -108,8 +108,12 @@ def test_what_the_program_copied_lies_between_what_was_read_before_and_after(
     where = usage.places(tree, service, (0,))
     before = usage.moment(tree, usage.Members(tree, service), where)
     words = ["--pid", str(service), "--every", "20ms", "--json", str(record)]
+    deadline = time.monotonic() + 60
     with subprocess.Popen([programs.find("sojourn-counters"), *words]) as sampler:
         time.sleep(0.2)
+        while ran(usage.moment(tree, usage.Members(tree, service), where)) == ran(before):
+            assert time.monotonic() < deadline, "the service never gets a CPU"
+            time.sleep(0.05)
         sampler.terminate()
         assert sampler.wait(60) == 0
     after = usage.moment(tree, usage.Members(tree, service), where)
