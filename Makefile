@@ -27,7 +27,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside built-checked served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs site changelog doctor clean pages wheel deb tarball image release installed
+.PHONY: help setup build demo test beside served untraced-checked quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs site changelog doctor clean pages wheel deb tarball image release installed
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -55,14 +55,14 @@ test: ## everything that must pass; a part that fails stops no other, the end sa
 # Rust's tests are compiled beside `build`, because its downloads and its last program leave a CPU free.
 beside:
 	@scripts/setup --system
-	@scripts/each --beside --by "$(MAKE) --no-print-directory" rust-built built-checked
+	@scripts/each --beside --by "$(MAKE) --no-print-directory" rust-built python
 
-built-checked: build
-	@$(parts_beside) check python
-
-# They wait for load to pass more than they compute.
+# Tests on servers wait for load to pass more than they compute; compilers of `check` take what they leave.
 served: build
-	@$(parts_beside) rust-untraced e2e-beside
+	@$(parts_beside) untraced-checked e2e-beside
+
+untraced-checked: build
+	@$(part) rust-untraced check
 
 quick: build ## what a change against BASE touches, nearest first: checks, crates, Python's tests; see CONTRIBUTING
 	@$(bin)/python scripts/quick --base $(or $(BASE),main)

@@ -35,9 +35,15 @@ pub(super) fn excess(evidence: &Evidence) -> Option<f64> {
 fn failed(evidence: &Evidence) -> Option<String> {
     if let Some(steal) = excess(evidence) {
         let [steal, most] = percents(steal, STEAL_MAX, 1);
+        let lack = evidence.server_stops.as_ref().and_then(|stops| stops.lacks.first());
+        let (why, root) = lack.map_or_else(Default::default, |lack| {
+            let root = if lack.contains("CAP_SYS_NICE") { "measure as root, " } else { "" };
+            (format!(" ({lack})"), root)
+        });
         return Some(format!(
             "the hypervisor took {steal} % of the time of the server's CPUs, {most} % may be where \
-             no log says when; use a machine with CPUs of its own, or measure again in a quieter hour"
+             no log says when{why}; {root}use a machine with CPUs of its own, or measure again in a \
+             quieter hour"
         ));
     }
     let disturbed = evidence.server_stops.as_ref()?.share_disturbed;

@@ -190,7 +190,10 @@ fn stolen_time_is_judged_by_its_log_where_there_is_one() {
             Some(ServerStops { share_disturbed: 1.0, threads: 1, ..ServerStops::default() });
     });
     assert_eq!(reason, None);
-    assert!(stopped(0.0, 0.011, &["run delay"]).unwrap().contains("took 1.1 %"), "half a log");
+    let half = stopped(0.0, 0.011, &["run delay: none"]).unwrap();
+    assert!(half.contains("took 1.1 %") && half.contains("says when (run delay: none); use a"));
+    let unprivileged = stopped(0.0, 0.02, &["no right (CAP_SYS_NICE)"]).unwrap();
+    assert!(unprivileged.contains("says when (no right (CAP_SYS_NICE)); measure as root, use a"));
 }
 
 #[test]
