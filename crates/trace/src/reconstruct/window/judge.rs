@@ -94,10 +94,15 @@ mod tests {
 
     #[test]
     fn a_trace_of_the_proposed_length_sees_enough() {
-        for (duration_ns, seen, needed) in [(10_000_000_000, 178, 1000), (2_500_000_000, 999, 1000), (1, 1, 1)] {
+        for (duration_ns, seen, needed) in
+            [(10_000_000_000, 178, 1000), (2_500_000_000, 999, 1000), (1, 1, 1)]
+        {
             let seconds = seconds_for(duration_ns, seen, needed);
             let comes = seen as f64 * seconds as f64 * 1e9 / duration_ns as f64;
-            assert!(seconds >= 1 && comes >= 1.2 * needed as f64, "{seconds} s see {comes} of {needed}");
+            assert!(
+                seconds >= 1 && comes >= 1.2 * needed as f64,
+                "{seconds} s see {comes} of {needed}"
+            );
         }
         assert_eq!(seconds_for(10_000_000_000, 178, 1000), 68);
         assert_eq!(seconds_for(10_000_000_000, 0, 20), 240, "none was seen: as if one had come");
