@@ -75,7 +75,7 @@ class Opened:
         """Latency against load: medians over the runs that count, with the least and greatest.
 
         Columns: service, condition, requests_per_s, runs, runs_that_count, and for each of mean,
-        p50, p95 and p99 `p99_ns`, `p99_ns_min`, `p99_ns_max`.
+        p50, p95 and p99 `p99_ns`, `p99_ns_min`, `p99_ns_max`: infinite where lost requests decide.
         """
         import pandas as pd  # noqa: PLC0415 - as above
 
@@ -116,16 +116,20 @@ class Opened:
         x = alt.X("requests_per_s:Q", title="offered load, requests/s")
         y = alt.Y("p99_ms:Q", title="p99, ms", scale=alt.Scale(type="log"))
         data = {"values": self._drawn}  # of a table Altair would draw 5000 rows at most
-        base = alt.Chart(data).transform_filter(alone).encode(x=x, y=y, color="condition:N")
-        dots = base.mark_point(size=40).encode(
-            fillOpacity=alt.condition("datum.is_believed", alt.value(1.0), alt.value(0.0)),
-            fill="condition:N",
-            tooltip=["key:N", "requests_per_s:Q", "p99_ms:Q", "verdict:N"],
+        base = alt.Chart(data).encode(x=x, y=y, color="condition:N")
+        dots = (
+            base.transform_filter(alone)
+            .mark_point(size=40)
+            .encode(
+                fillOpacity=alt.condition("datum.is_believed", alt.value(1.0), alt.value(0.0)),
+                fill="condition:N",
+                tooltip=["key:N", "requests_per_s:Q", "p99_ms:Q", "verdict:N"],
+            )
         )
         lines = (
-            base.transform_filter("datum.is_believed")
+            base.transform_filter("datum.is_believed && datum.median_ms > 0")
             .mark_line()
-            .encode(y=alt.Y("median(p99_ms):Q", title="p99, ms", scale=alt.Scale(type="log")))
+            .encode(y=alt.Y("median(median_ms):Q", title="p99, ms", scale=alt.Scale(type="log")))
         )
         layered = alt.layer(lines, dots).properties(width=420, height=260)
         return layered.facet("service:N", columns=1).resolve_scale(x="independent")
@@ -139,11 +143,13 @@ class Opened:
                 "condition": one.condition or "as the study has it",
                 "requests_per_s": load.rps,
                 "p99_ms": None if p99_ns is None else p99_ns / NS_PER_MS,
+                "median_ms": middle_ns / NS_PER_MS if middle_ns < math.inf else None,
                 "verdict": str(run.verdict),
                 "is_believed": run.is_believed,
             }
             for one in self._seen.curves
             for load in one.loads
+            for middle_ns in [load.middle("p99_ns") or math.inf]
             for run in load.runs
             for p99_ns in [curves.number(run, "p99_ns")]
         ]

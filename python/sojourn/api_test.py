@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tarfile
 from dataclasses import replace
@@ -133,6 +134,21 @@ def test_a_record_without_runs_has_every_column(tmp_path: Path) -> None:
         assert list(table["p99_ns"] / 1e6) == []
     assert len(empty.points[empty.points["is_believed"]]) == 0
     assert list(empty.chart.to_dict()["datasets"].values()) == [[]]
+
+
+def test_a_line_has_no_load_at_which_lost_requests_decide(results: Path) -> None:
+    """Two of three runs have an infinite p99: the third one is a dot, and no median."""
+    record = sojourn.open(results=results)
+    run = next(
+        run for curve in record._seen.curves for load in curve.loads for run in load.believed
+    )
+    lost = replace(run, requests=100, lost=50, p99_ns=None)
+    one = Curve("mm1", "", (Load(1e4, (run,)), Load(2e4, (run, lost, lost))))
+    record._seen = replace(record._seen, curves=(one,))
+    assert list(record.curve["p99_ns"]) == [run.p99_ns, math.inf]
+    (rows,) = record.chart.to_dict()["datasets"].values()
+    drawn = [(row["p99_ms"] is None, row["median_ms"] is None) for row in rows]
+    assert drawn == [(False, False), (False, True), (True, True), (True, True)]
 
 
 def test_the_chart_of_many_runs_is_drawn(results: Path) -> None:

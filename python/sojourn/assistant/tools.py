@@ -20,6 +20,7 @@ from sojourn.store import files
 from sojourn.store.bounds import Bounds
 from sojourn.store.lock import is_live
 from sojourn.store.named import shown
+from sojourn.text.plain_values import plain
 
 RECORDS_MOST = 100
 LOADS_MOST = 200
@@ -97,6 +98,8 @@ class Tools:
 
     def curve(self, record: str = NEWEST, service: str = "", condition: str = "") -> Table:
         """Latency against load: medians over the runs that count, in ms, with the extremes.
+
+        "inf": requests that never completed decide it.
 
         Args:
             record: its name from list_records, a part of it, or `newest`.
@@ -276,6 +279,6 @@ def _load(load: Load) -> Table:
     for name in TIMES:
         key = name.removesuffix("_ns")
         middle, ends = load.middle(name), load.ends(name)
-        row[f"{key}_ms"] = None if middle is None else middle / NS_PER_MS
-        row[f"{key}_ms_from_to"] = None if ends is None else [end / NS_PER_MS for end in ends]
+        row[f"{key}_ms"] = None if middle is None else plain(middle / NS_PER_MS)
+        row[f"{key}_ms_from_to"] = None if ends is None else [plain(e / NS_PER_MS) for e in ends]
     return row

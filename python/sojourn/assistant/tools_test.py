@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,14 @@ import pytest
 from sojourn.assistant import plain, tools
 from sojourn.assistant.tools import ROWS_MOST, Tools
 from sojourn.browse import notes
+from sojourn.browse.curves import Load
 from sojourn.errors import RunFault, SpecFault, StoreFault
+from sojourn.plan import next_point
+from sojourn.plan.points import Verdict
+from sojourn.plan.rehearsal import imagine
+from sojourn.plan.simulated import study
 from sojourn.store.named import shown
+from sojourn.testing_questions import PLANS
 
 LONG = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
 
@@ -103,3 +110,15 @@ def test_an_assistant_is_sent_plain_values() -> None:
     sent = plain.table(values)
     assert sent == {"a": [{"b\\x1b": "c\\udcff"}, [None, 1.5, True, None]], "d": "e"}
     assert len(plain.table({"text": "x" * 50_000})["text"]) == plain.TEXT_MOST + 1
+
+
+def test_a_median_that_lost_requests_decide_is_the_word_inf() -> None:
+    """JSON has no infinity, and null would say that nothing was measured."""
+    point = next_point(study(profile="quick"), [], PLANS)
+    assert point is not None
+    run = replace(imagine(point), verdict=Verdict.HOLDS, requests=100, mean_ns=1e6)
+    lost = replace(run, lost=50, mean_ns=None, p99_ns=None)
+    row = tools._load(Load(1e4, (run, lost, lost)))
+    assert (row["p99_ms"], row["mean_ms"]) == ("inf", "inf")
+    assert row["mean_ms_from_to"] == [1.0, "inf"]
+    json.dumps(row, allow_nan=False)

@@ -14,7 +14,8 @@ from sojourn.spec.levels import short
 
 LOADS = {LOAD, RATE, TWIN}  # levels that are no condition of their own
 OWN = {Phase.SCHEDULED: "no shield", Phase.TRACE: "traced"}  # not measured as the others are
-TIMES = ("mean_ns", "p50_ns", "p95_ns", "p99_ns")  # numbers of a run that have a middle and ends
+QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99}
+TIMES = ("mean_ns", *QUANTILES)  # numbers of a run that have a middle and ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,16 @@ class Load:
         }
 
     def middle(self, name: str) -> float | None:
-        """Median over the believed runs of a number such as `p99_ns`; None: no run has it."""
-        seen = [v for one in self.believed if (v := number(one, name)) is not None]
+        """Median over the believed runs of one of `TIMES`; None: no run has it.
+
+        Infinite where requests that never completed decide it.
+        """
+        seen = [v for one in self.believed if (v := ranked(one, name)) is not None]
         return statistics.median(seen) if seen else None
 
     def ends(self, name: str) -> tuple[float, float] | None:
         """The least and the greatest of the same."""
-        seen = [v for one in self.believed if (v := number(one, name)) is not None]
+        seen = [v for one in self.believed if (v := ranked(one, name)) is not None]
         return (min(seen), max(seen)) if seen else None
 
 
@@ -72,6 +76,21 @@ def number(outcome: Outcome, name: str) -> float | None:
     """A finite number of a run; None: it has none."""
     value = getattr(outcome, name)
     return float(value) if value is not None and math.isfinite(value) else None
+
+
+def ranked(outcome: Outcome, name: str) -> float | None:
+    """One of `TIMES`, infinite where lost requests decide it; None: it was not measured.
+
+    Args:
+        outcome: of a run, which has None for both.
+        name: of the number.
+    """
+    value = getattr(outcome, name)
+    if value is not None or not outcome.lost:
+        return number(outcome, name)
+    rank = outcome.requests * QUANTILES.get(name, 1.0)  # one lost request makes a mean infinite
+    is_lost = math.ceil(rank - 1e-9) > outcome.requests - outcome.lost
+    return math.inf if is_lost else None
 
 
 def curves(outcomes: Sequence[Outcome]) -> tuple[Curve, ...]:

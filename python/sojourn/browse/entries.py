@@ -190,14 +190,15 @@ def spark(table: pa.Table) -> tuple[tuple[int, int], ...]:
     for service, phase, setting, rps, p99_ns, verdict, course in rows:
         is_believed = verdict != Verdict.UNKNOWN and (course or Course.STEADY) == Course.STEADY
         is_drawn = is_believed and phase not in OWN
-        if is_drawn and _is_positive(rps) and _is_positive(p99_ns):
+        ns = math.inf if p99_ns is None else float(p99_ns)  # lost requests decide it
+        if is_drawn and _is_positive(rps) and ns > 0:
             levels = tuple(pair for pair in setting or () if pair[0] not in LOADS)
-            conditions.setdefault((service, *levels), []).append((float(rps), float(p99_ns)))
+            conditions.setdefault((service, *levels), []).append((float(rps), ns))
     by_load: dict[float, list[float]] = {}
     for rps, p99_ns in max(conditions.values(), key=len, default=[]):
         by_load.setdefault(rps, []).append(p99_ns)
     middles = {load: statistics.median(seen) for load, seen in by_load.items()}
-    curve = [(load, math.log(middles[load])) for load in sorted(middles)]
+    curve = [(load, math.log(ns)) for load, ns in sorted(middles.items()) if ns < math.inf]
     if len(curve) < 2:
         return ()
     if len(curve) > SPARKS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from sojourn import importers
 from sojourn.errors import SpecFault
-from sojourn.importers import estimates, hey, memtier
+from sojourn.importers import estimates, groups, hey, memtier
 from sojourn.importers.series import Series
 from sojourn.importers.testing import content, put
 
@@ -23,7 +24,7 @@ def only(data: bytes | str, folder: Path) -> Series:
 def lines(seventh: list[str], us: int = 1250) -> str:
     """A log of pgbench with more fields than six."""
     return "".join(
-        f"{number % 2} {number} {us} 0 1795684826 {114319 + number * 1000} {more}\n"
+        f"{number % 2} {(number + 1) // 2} {us} 0 1795684826 {114319 + number * 1000} {more}\n"
         for number, more in enumerate(seventh, 1)
     )
 
@@ -47,7 +48,7 @@ def test_a_seventh_field_of_pgbench_is_a_lag_only_where_it_must_be(
 
 
 def test_a_skipped_transaction_proves_a_rate(tmp_path: Path) -> None:
-    skipped = "0 99 skipped 0 1795684826 441977 0\n"
+    skipped = "0 5 skipped 0 1795684826 441977 0\n"
     assert only(lines(["0"] * 9) + skipped, tmp_path).facts.clock == "intended"
     failed = skipped.replace("skipped", "deadlock")
     assert only(lines(["0"] * 9) + failed, tmp_path).facts.clock == "not known"
@@ -55,7 +56,7 @@ def test_a_skipped_transaction_proves_a_rate(tmp_path: Path) -> None:
 
 def test_pgbench_logs_that_name_no_failure_may_lack_them(tmp_path: Path) -> None:
     """PostgreSQL up to 14 does not log a failed transaction."""
-    plain, skipped = lines(["0"] * 9), "0 99 skipped 0 1795684826 441977 0\n"
+    plain, skipped = lines(["0"] * 9), "0 5 skipped 0 1795684826 441977 0\n"
     for text in (plain, plain + skipped):
         assert not only(text, tmp_path).is_failed_known
     failed = only(plain + skipped.replace("skipped", "deadlock"), tmp_path)
@@ -168,3 +169,103 @@ def test_a_result_of_memtier_without_numbers_is_refused(tmp_path: Path) -> None:
     del whole["ALL STATS"]
     with pytest.raises(SpecFault, match="ALL STATS is missing"):
         only(json.dumps(whole), tmp_path)
+
+
+def test_errors_of_connections_of_memtier_are_those_of_its_totals(tmp_path: Path) -> None:
+    """It counts none of them by operation, and a reply that says an error as any other."""
+    whole: dict[str, Any] = json.loads(content("memtier.json"))
+    stats = whole["ALL STATS"]
+    stats["Totals"]["Connection Errors"] = 7
+    _, series = importers.read(put(tmp_path, json.dumps(whole, indent=4).encode()))
+    assert [dict(one.failed) for one in series] == [{}, {}, {"connection errors": 7}]
+    del stats["Sets"]  # --ratio 0:1
+    single = only(json.dumps(whole, indent=4), tmp_path)
+    assert (single.name, single.failed) == ("Gets", {"connection errors": 7})
+    assert not single.is_failed_known
+    assert "as any other reply" in single.notes[0]
+
+
+def test_a_sampled_log_of_pgbench_has_no_rate(tmp_path: Path) -> None:
+    """With --sampling-rate the numbers of a client's transactions have gaps."""
+    whole = content("pgbench.log").decode().splitlines(keepends=True)
+    plain = only("".join(whole), tmp_path)
+    assert plain.rate
+    assert not any("sampling" in note for note in plain.notes)
+    sampled = only("".join(whole[::5]), tmp_path)
+    assert (sampled.requests, sampled.rate) == (12, None)
+    assert "12 of at least" in sampled.notes[-1]
+    twice = only("".join(whole) * 2, tmp_path)
+    assert (twice.requests, twice.rate) == (120, None)
+    assert "several runs" in twice.notes[-1]
+
+
+def stamped(n: int) -> str:
+    return f"2026-01-01T00:{n // 600:02d}:{n // 10 % 60:02d}.{n % 10}00000Z"
+
+
+def of_vegeta(n: int, code: int, attack: str = "") -> str:
+    row = {"attack": attack, "seq": n, "code": code, "timestamp": stamped(n), "latency": 1000000}
+    return json.dumps({**row, "bytes_out": 0, "error": ""}, separators=(",", ":"))
+
+
+def test_a_run_lasts_until_its_last_failure(tmp_path: Path) -> None:
+    """A server that ended after 6 s of 60 answered 10 requests each second, not 100."""
+    rows = [of_vegeta(n, 200 if n < 60 else 503) for n in range(600)]
+    series = only("\n".join(rows), tmp_path)
+    assert (series.requests, series.failed) == (60, {"status 503": 540})
+    assert series.seconds == pytest.approx(59.901)
+    assert series.rate == pytest.approx(60 / 59.901)
+    assert only("\n".join(rows[60:]), tmp_path).seconds == pytest.approx(53.901)
+
+
+def test_rows_that_failed_count_into_the_length_in_every_format(tmp_path: Path) -> None:
+    texts = {
+        "hey": "response-time,DNS+dialup,status-code,offset\n1,0,200,0\n1,0,503,9",
+        "oha-csv": "request-start,DNS,request-duration,status\n0,0,1,200\n9,0,1,503",
+        "h2load-log": "1795684512000000\t200\t1000000\n1795684521000000\t503\t1000000",
+        "vegeta-csv": "\n".join(
+            f"17956845{second}000000000,{code},1000000000,0,6,,,,0,GET,http://x/,"
+            for second, code in ((12, 200), (21, 503))
+        ),
+        "pgbench": "0 1 1000000 0 1795684513 0\n0 2 failed 0 1795684522 0",
+    }
+    for form, text in texts.items():
+        _, (series,) = importers.read(put(tmp_path, text.encode()), form)
+        assert (series.requests, sum(series.failed.values())) == (1, 1)
+        assert series.seconds == pytest.approx(10.0), form
+
+
+def test_attacks_of_vegeta_with_names_are_apart(tmp_path: Path) -> None:
+    rows = [of_vegeta(n, 200, "slow") for n in range(50)]
+    rows += [of_vegeta(n, 200, "fast") for n in range(300, 500)]
+    for text in ("\n".join(rows), "\n".join(map(as_csv, rows))):
+        _, series = importers.read(put(tmp_path, text.encode()))
+        names = [(one.name, one.requests) for one in series]
+        assert names == [("slow", 50), ("fast", 200), (groups.ALL, 250)]
+        assert [one.rate for one in series] == pytest.approx([10, 10, 5], rel=0.05)
+        assert "all attacks" in series[-1].notes[0]
+    many = [of_vegeta(n, 200, f"attack {n % 30}") for n in range(600)]
+    _, series = importers.read(put(tmp_path, "\n".join(many).encode()))
+    assert [one.name for one in series][groups.MOST :] == [groups.OTHERS, groups.ALL]
+    assert [one.requests for one in series] == [20] * groups.MOST + [600 - 20 * groups.MOST, 600]
+
+
+def as_csv(row: str) -> str:
+    one = json.loads(row)
+    ns = int(datetime.fromisoformat(one["timestamp"]).timestamp() * 1e9)
+    return f"{ns},{one['code']},{one['latency']},0,6,,,{one['attack']},{one['seq']},GET,http://x/,"
+
+
+def test_stamps_of_ghz_are_ends_of_calls(tmp_path: Path) -> None:
+    """`runner/stats_handler.go` stores the end. A late short call began after an early long one."""
+    ends = [("2026-01-01T00:00:05Z", 4), ("2026-01-01T00:00:06Z", 1)]
+    details = [{"timestamp": end, "latency": s * 10**9, "status": "OK"} for end, s in ends]
+    _, (series,) = importers.read(put(tmp_path, json.dumps({"details": details}).encode()), "ghz")
+    assert series.seconds == 5.0
+
+
+def test_all_parts_together_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [of_vegeta(n, 200, f"attack {n % 3}") for n in range(9)]
+    monkeypatch.setattr("sojourn.importers.requests.MOST", 8)
+    with pytest.raises(SpecFault, match="more than 8 requests"):
+        importers.read(put(tmp_path, "\n".join(rows).encode()))

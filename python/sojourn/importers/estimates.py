@@ -16,11 +16,11 @@ from sojourn.half_width import COVERAGE
 from sojourn.importers.series import Series
 from sojourn.stats import independence, quantiles
 from sojourn.stats.independence import Cut
-from sojourn.stats.interval import Estimate
+from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.times import Times
 from sojourn.text.numbers import percentile
 
-MEAN_WIDTH = 0.01  # of bins, as a share of the mean: from wider ones none is computed
+MEAN_WIDTH = 0.01  # of bins, as a share of the mean: of wider ones the tool's own is better
 PRINTED = "printed by the tool, which gives no interval"
 NOT_THERE = "not in the file"
 NONE = "no request has a time"
@@ -43,17 +43,26 @@ def _one(series: Series, q: float | None, cut: Cut | None) -> Estimate:
 def _width(times: Times) -> float:
     """Mean width of the bins as a share of the mean time."""
     middle = float(np.dot(times.lo_ns + times.hi_ns, times.count)) / 2
-    width = float(np.dot(times.hi_ns - times.lo_ns, times.count))
-    return width / middle if middle else 0.0
+    return _width_ns(times) * times.finite / middle if middle else 0.0
+
+
+def _width_ns(times: Times) -> float:
+    """Mean width of the bins of finite times."""
+    return float(np.dot(times.hi_ns - times.lo_ns, times.count)) / max(1, times.finite)
 
 
 def _computed(times: Times, q: float | None, cut: Cut | None) -> Estimate:
     ratio = 1.0
     if cut is not None:
         ratio = independence.widened(independence.of_cut(cut, q), COVERAGE)
-    if q is None:
-        return quantiles.mean_estimate(times, correlation=ratio)
-    return quantiles.estimate(times, q, correlation=ratio)
+    if q is not None:
+        return quantiles.estimate(times, q, correlation=ratio)
+    made = quantiles.mean_estimate(times, correlation=ratio)
+    if made.interval is None:
+        return made
+    half = _width_ns(times) / 2  # each time may be at either edge of its bin
+    ends = Interval(lo=max(0.0, made.interval.lo - half), hi=made.interval.hi + half)
+    return replace(made, interval=ends)
 
 
 def _stated(series: Series, q: float | None) -> Estimate:

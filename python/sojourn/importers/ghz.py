@@ -41,11 +41,12 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         at = f"{file.at}: details[{number}]"
         one = table(row, "a request", at)
         ns = time_ns(one.get("latency"), "latency", at, unit_ns=1)
+        start_s = seconds_of(one.get("timestamp"), at) - ns / 1e9  # it stamps the end
         status = str(one.get("status", ""))
         if one.get("error") or status != "OK":
-            requests.fail(f"status {status or 'unknown'}")
+            requests.fail(f"status {status or 'unknown'}", start_s, ns)
         else:
-            requests.add(seconds_of(one.get("timestamp"), at), ns, at)
+            requests.add(start_s, ns, at)
     if not requests.count and not requests.failed:
         raise fault("it has no request in its details", file.at, "run ghz with --format json")
     asked = whole.get("options")

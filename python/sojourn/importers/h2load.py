@@ -23,6 +23,11 @@ _REQUESTS = re.compile(
 )
 _OTHER_STATUS = "status not 2xx or 3xx"
 _MIXED = "The times of replies with another status are in its numbers."
+SAMPLE_MOST = 1_000_000  # requests; `MAX_SAMPLES` in its h2load.cc
+_SAMPLED = (
+    f"h2load chooses up to {SAMPLE_MOST:,} requests at random for its numbers, so the longest time "
+    "is not known."
+)
 _NO_PERCENTILE = "h2load printed no percentile; --log-file FILE has each request."
 
 
@@ -47,15 +52,19 @@ def _run(text: str, at: str) -> list[Series]:
     succeeded = count(requests[3], "succeeded", at)
     stated = _stated(row, at)
     notes = () if len(stated) > 1 else (_NO_PERCENTILE,)
+    over = succeeded + bad
+    is_sampled = over > SAMPLE_MOST
+    if is_sampled:
+        notes = (*notes, _SAMPLED)
     return [
         Series(
             facts=FACTS,
             stated=stated,
             requests=succeeded,
-            stated_over=succeeded + bad,
+            stated_over=min(over, SAMPLE_MOST),
             failed=failed,
             seconds=duration_ns(done[1], "finished in", at) / 1e9,
-            most_ns=duration_ns(row["max"], "max", at) if succeeded + bad else None,
+            most_ns=duration_ns(row["max"], "max", at) if over and not is_sampled else None,
             notes=(*notes, _MIXED) if bad else notes,
         )
     ]

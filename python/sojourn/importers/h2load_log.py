@@ -33,7 +33,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         if is_success(fields[1]):
             requests.add(start_s, ns, at)
         else:
-            requests.fail("no reply" if fields[1] == "-1" else f"status {fields[1]}")
+            why = "no reply" if fields[1] == "-1" else f"status {fields[1]}"
+            requests.fail(why, start_s, ns)
         pause_s = max(pause_s, start_s - ended_s)
         end_s = start_s + ns / 1e9
         ended_s = end_s if math.isinf(ended_s) else max(ended_s, end_s)

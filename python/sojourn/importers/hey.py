@@ -36,7 +36,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         if is_success(row["status-code"]):
             requests.add(start_s, ns, at)
         else:
-            requests.fail(f"status {row['status-code']}")
+            requests.fail(f"status {row['status-code']}", start_s, ns)
     rows = requests.count + sum(requests.failed.values())
     note = f"hey lists at most {ROWS_MOST:,} replies: of later ones nothing is in the file."
     notes = (note,) if rows >= ROWS_MOST else ()

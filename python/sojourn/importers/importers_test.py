@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from pathlib import Path
@@ -119,3 +120,19 @@ def test_failed_requests_of_our_own_log_are_infinitely_slow(tmp_path: Path) -> N
     assert results[0.5] == pytest.approx(1000, rel=0.001)
     assert results[0.95] == math.inf
     assert results[None] is None
+
+
+def test_the_interval_of_a_mean_has_the_width_of_its_bins(tmp_path: Path) -> None:
+    """The times of a bin may all be at one edge of it."""
+    bins = '[{"Start":0.001,"End":0.002,"Count":400},{"Start":0.002,"End":0.003,"Count":600}]'
+    text = (
+        f'{{"DurationHistogram":{{"Count":1000,"Sum":2,"Max":0.003,"Data":{bins}}},'
+        '"ActualDuration":1000000000,"RetCodes":{"200":1000}}'
+    )
+    _, (series,) = importers.read(put(tmp_path, text.encode()), "fortio")
+    mean = estimates.of(dataclasses.replace(series, stated={}))[0]
+    assert mean.value == pytest.approx(2.1e6)
+    assert mean.interval
+    assert mean.interval.lo < 1.6e6
+    assert mean.interval.hi > 2.6e6
+    assert mean.interval.hi - mean.interval.lo < 1.1e6

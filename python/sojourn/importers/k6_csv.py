@@ -27,7 +27,7 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
-    """Each protocol is a series."""
+    """Each protocol and scenario is a series."""
     samples, is_whole = Samples(), True
     for at, row in rows_of(file, ("metric_name", "timestamp", "metric_value")):
         metric = row["metric_name"]
@@ -39,7 +39,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
         end_s, has_whole = _when(row["timestamp"], at)
         is_whole = is_whole and has_whole
         ns = time_ns(row["metric_value"], "metric_value", at, unit_ns=MS)
-        samples.add(metric, row, end_s=end_s, ns=ns, at=at)
+        samples.add(metric, row, end_s=end_s, ns=ns, at=at, has_whole=has_whole)
     fix = "give the file of `k6 run --out csv=FILE`"
     made = samples.series(at=file.at, fix=fix, notes=(_WHOLE,) if is_whole else ())
     if not is_whole:

@@ -17,7 +17,7 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
-    """Each protocol is a series."""
+    """Each protocol and scenario is a series."""
     samples = Samples()
     for at, row in file.objects():
         metric = row.get("metric")

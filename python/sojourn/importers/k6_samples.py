@@ -1,4 +1,4 @@
-"""Samples of k6: requests of each protocol, and dropped iterations."""
+"""Samples of k6: requests of each protocol and scenario, and dropped iterations."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections import Counter
 from collections.abc import Mapping
 
 from sojourn.importers.file import fault
+from sojourn.importers.groups import ALL, Groups
 from sojourn.importers.k6_facts import DURATIONS, FACTS, dropped, failure, lacking
-from sojourn.importers.requests import Requests
 from sojourn.importers.series import Series
 
 DROPPED = "dropped_iterations"
+OUTSIDE = "outside of scenarios"  # of setup() and teardown()
+_TOGETHER = "Requests of all scenarios are together in it, those of setup() and teardown(), too."
 
 
 class Samples:
     """Samples of one file, one by one."""
 
     def __init__(self) -> None:
-        self._by_metric: dict[str, Requests] = {}
+        self._by_metric: dict[str, Groups] = {}
         self._unmarked: Counter[str] = Counter()
         self._seen: set[str] = set()
         self._dropped = 0.0
@@ -35,18 +37,37 @@ class Samples:
         self._dropped += iterations
 
     def add(
-        self, metric: str, tags: Mapping[str, object], *, end_s: float, ns: float, at: str
+        self,
+        metric: str,
+        tags: Mapping[str, object],
+        *,
+        end_s: float,
+        ns: float,
+        at: str,
+        has_whole: bool = False,
     ) -> None:
-        """Count a request: when it ended, how long it took, and whether it failed."""
-        into = self._by_metric.setdefault(metric, Requests())
+        """Count a request: when it ended, how long it took, and whether it failed.
+
+        Args:
+            metric: the trend that its time is of.
+            tags: of the sample.
+            end_s: when it ended, s.
+            ns: how long it took.
+            at: where it is, for a message.
+            has_whole: the end is a whole second, so that only the file has the order within it.
+        """
+        tag = tags.get("scenario")
+        scenario = tag[:80] if isinstance(tag, str) and tag else OUTSIDE
+        into = self._by_metric.setdefault(metric, Groups()).of(scenario, at)
+        start_s = end_s - ns / 1e9
         if why := failure(metric, tags):
-            into.fail(why)
+            into.fail(why, start_s, ns)
             return
-        into.add(end_s - ns / 1e9, ns, at)
+        into.add(start_s, ns, at, order_s=end_s if has_whole else None)
         self._unmarked[metric] += why is None
 
     def series(self, *, at: str, fix: str, notes: tuple[str, ...] = ()) -> list[Series]:
-        """Each protocol is a series.
+        """Each protocol and scenario is a series.
 
         Args:
             at: the file, for a message.
@@ -62,11 +83,17 @@ class Samples:
             one.series(
                 FACTS,
                 at=at,
-                name=DURATIONS[metric] if len(self._by_metric) > 1 else "",
+                name=f"{DURATIONS[metric] if len(self._by_metric) > 1 else ''} {scenario}".strip(),
                 is_failed_known=not self._unmarked[metric],
-                notes=(*notes, *dropped(self._dropped), *_doubts(self._unmarked[metric])),
+                notes=(
+                    *notes,
+                    *((_TOGETHER,) if scenario == ALL else ()),
+                    *dropped(self._dropped),
+                    *_doubts(self._unmarked[metric]),
+                ),
             )
-            for metric, one in self._by_metric.items()
+            for metric, groups in self._by_metric.items()
+            for scenario, one in groups.parts()
         ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 
 from sojourn import importers
 from sojourn.importers import estimates
+from sojourn.importers.groups import ALL
 from sojourn.importers.k6_facts import DURATIONS, failure
+from sojourn.importers.k6_samples import OUTSIDE
 from sojourn.importers.testing import content, put
 
 HTTP, GRPC = DURATIONS
@@ -149,3 +152,35 @@ def test_a_summary_says_what_it_does_not_count_and_shows_no_time_of_no_reply(
     _, (http,) = importers.read(put(tmp_path, json.dumps(whole, indent=4).encode()))
     assert (http.requests, sum(http.failed.values()), http.most_ns) == (0, 30, None)
     assert {one.refused for one in estimates.of(http)} == {estimates.NONE}
+
+
+def test_the_order_within_a_whole_second_is_that_of_the_file(tmp_path: Path) -> None:
+    """Sorted by length they would seem to depend on each other, and intervals would be wide."""
+    rng = random.Random(3)  # noqa: S311 - no secret
+    times = [rng.expovariate(0.2) for _ in range(3600)]
+    expected = {**OK, "expected_response": "true"}
+    widths = []
+    for stamp in (STAMPS["unix"], STAMPS["unix_micro"]):
+        ends = [stamp(1767225600 + n / 300) for n in range(len(times))]
+        rows = [row(HTTP, end, ms, expected) for end, ms in zip(ends, times, strict=True)]
+        _, (series,) = importers.read(put(tmp_path, "\n".join([HEAD, *rows]).encode()))
+        median = next(one for one in estimates.of(series) if one.q == 0.5)
+        assert median.interval
+        widths.append(median.interval.hi - median.interval.lo)
+    assert widths[0] < 1.3 * widths[1]
+
+
+def test_scenarios_of_one_file_are_apart(tmp_path: Path) -> None:
+    """A warm-up is no part of what is measured after it; setup() has no scenario."""
+    kinds = [({}, 900.0, 1), ({"scenario": "warm"}, 90.0, 3), ({"scenario": "main"}, 2.0, 6)]
+    for is_csv in (True, False):
+        lines = [HEAD] if is_csv else []
+        for tags, ms, n in kinds:
+            own = {**OK, **tags}
+            lines += [row(HTTP, 1767225600, ms, own) if is_csv else point(HTTP, ms, own, 1)] * n
+        _, series = importers.read(put(tmp_path, "\n".join(lines).encode()))
+        names = [(one.name, one.requests, one.most_ns) for one in series]
+        assert names == [
+            (OUTSIDE, 1, 900e6), ("warm", 3, 90e6), ("main", 6, 2e6), (ALL, 10, 900e6),
+        ]  # fmt: skip
+        assert any("all scenarios" in note for note in series[-1].notes)

@@ -31,6 +31,11 @@ _RUN = re.compile(r"RUN #(\d{1,6}) RESULTS")  # of --print-all-runs
 _AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d{1,6} runs)\)")
 _ENDS = {"best run": "BEST RUN RESULTS", "worst run": "WORST RUN RESULTS"}
 SERIES_MOST = 20
+TOTALS = "Totals"
+_ERRORS = "Connection Errors"
+_ERROR_REPLIES = (
+    "memtier counts a reply that says an error as any other reply: its time is in all numbers."
+)
 _US, _MS = 1e3, 1e6
 
 
@@ -108,12 +113,17 @@ def _run(whole: dict[str, Any], key: str, run: str, at: str) -> list[Series]:
         for name, one in each.items()
         if isinstance(one, dict) and one.get("Count")
     ]
-    single = len([one for one in series if one.name != "Totals"]) == 1
-    return [
-        replace(one, name=f"{run} {one.name}".lstrip())
-        for one in series
-        if not (single and one.name == "Totals")
-    ]
+    operations = [one for one in series if one.name != TOTALS]
+    if len(operations) == 1:  # memtier counts errors of connections in its totals alone
+        failed = _failed(each.get(TOTALS), at)
+        series = [replace(operations[0], failed=failed or operations[0].failed)]
+    return [replace(one, name=f"{run} {one.name}".lstrip()) for one in series]
+
+
+def _failed(operation: Any, at: str) -> dict[str, int]:
+    errors = operation.get(_ERRORS, 0) if isinstance(operation, dict) else 0
+    n = count(errors, _ERRORS, at)
+    return {"connection errors": n} if n else {}
 
 
 def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str) -> Series:
@@ -128,18 +138,18 @@ def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str
             stated[None] = time_ns(operation[key], f"{name} {key}", at, unit_ns=_MS)
             break
     most = operation.get("Max Latency")
-    errors = count(operation.get("Connection Errors", 0), "Connection Errors", at)
     return Series(
         facts=FACTS,
         name=name,
         times=_times(inner, f"{at}: {name}"),
         stated=stated,
         requests=count(operation["Count"], f"{name} Count", at),
-        failed={"connection errors": errors} if errors else {},
-        is_failed_known="Connection Errors" in operation,  # older versions have none
+        failed=_failed(operation, at),
+        is_failed_known=False,
         seconds=seconds,
         rate_rps=number(operation.get("Ops/sec"), f"{name} Ops/sec", at),
         most_ns=time_ns(most, "Max Latency", at, unit_ns=_MS) if most is not None else None,
+        notes=(_ERROR_REPLIES,),
     )
 
 

@@ -109,7 +109,7 @@ def _columns(schema: pa.Schema, at: str) -> Iterator[_Column]:
 
 def _series(file: File, one: _Column, present: set[str]) -> Series | None:
     """What a histogram counted in the run; None: nothing."""
-    counter = "request_errors" if one.named.source == "cachecannon" else ""
+    counter = "request_errors" if one.named.has_all_requests else ""
     instance = one.names[0].rpartition("::")[0]
     counter = f"{instance}::{counter}" if instance and counter else counter
     wanted = [*one.names, "timestamp", *([counter] if counter in present else [])]

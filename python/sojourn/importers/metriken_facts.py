@@ -79,6 +79,11 @@ class Named:
         return REZOLUS if self.source == "rezolus" else OTHER
 
     @property
+    def has_all_requests(self) -> bool:
+        """Whether it is of every request, as cachecannon's count of errors is."""
+        return self.source == "cachecannon" and self.metric in REQUESTS[:2]
+
+    @property
     def title(self) -> str:
         """What the series is called, such as `syscall_latency/read`."""
         return "/".join((self.metric, *self.labels))[:120]

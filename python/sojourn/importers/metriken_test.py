@@ -161,3 +161,12 @@ def test_another_parquet_is_named_as_that(tmp_path: Path) -> None:
     pq.write_table(pa.table({"sojourn_ns": [1, 2]}), tmp_path / "raw.parquet")
     with pytest.raises(SpecFault, match="no recording of rezolus or cachecannon"):
         importers.read(tmp_path / "raw.parquet")
+
+
+def test_errors_of_all_requests_are_not_those_of_one_operation(tmp_path: Path) -> None:
+    """cachecannon counts errors of gets and sets together."""
+    whole = write(tmp_path, [[0], [5], [14]], about={"metric": "perceived_latency"})
+    _, (both,) = importers.read(whole)
+    assert (both.requests, both.is_failed_known) == (10, True)
+    _, (gets,) = importers.read(write(tmp_path, [[0], [5], [14]], about={"metric": "get_latency"}))
+    assert (gets.requests, dict(gets.failed), gets.is_failed_known) == (14, {}, False)

@@ -1,4 +1,8 @@
-"""What mutilate prints: percentiles of reads and of updates."""
+"""What mutilate and mcperf print: percentiles of reads and of updates.
+
+A head names the columns. Where mutilate's two heads differ, that of --scan is wrong: it names
+`std` "min" and the shortest time "1st". Neither is read.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,18 @@ FACTS = Facts(
     start="Measured from the send of a request.",
     load="Without -q a closed loop: each connection has -d requests under way. With -q requests "
     "are due at random times and wait while -d are under way. The text does not say which.",
-    merged="All threads count into one histogram. Its bins are 10 % wide, and percentiles are "
-    "interpolated in them. Requests of agents (-a) are in the rate and not in the times.",
+    merged="All threads count into one histogram. Its bins are up to 10 % wide, and percentiles "
+    "are interpolated in them. Requests of agents (-a) are in the rate and not in the times.",
     omission="Coordinated omission is in it: how long a due request waited is in no number, and "
     "with --skip it is never sent.",
 )
 _US = 1e3
-_HEAD = re.compile(r"^#type +avg .*99th.*$", re.MULTILINE)
+_HEAD = re.compile(r"^#type +(avg .*(?:99th|p99).*)$", re.MULTILINE)
 _ROW = re.compile(r"^(read|update) +(\d.*)$", re.MULTILINE)
 _TOTAL = re.compile(r"^Total QPS = (\S+) \((\d+) / (\S+)s\)", re.MULTILINE)
 _SKIPPED = re.compile(r"^Skipped TXs = (\d+)", re.MULTILINE)
-# Where both of mutilate's heads and its numbers agree: with --scan the head names `std` "min".
-_COLUMNS = {0: None, 3: "5", 4: "10", 5: "90", 6: "95", 7: "99"}
-_SCAN = 10  # columns: rate and target follow
+_PERCENT = re.compile(r"p(99)(\d{1,2})|p(\d{1,2})|(\d{1,2})th")  # of mcperf: p5, p99, p999
+_SCAN = ["QPS", "target"]  # the last columns with --scan, and with --qps_interval of mcperf
 
 
 def is_it(head: str) -> bool:
@@ -43,11 +46,17 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
 
 
 def _run(text: str, at: str) -> list[Series]:
+    head = _HEAD.search(text)
     lines = [(kind, fields.split()) for kind, fields in _ROW.findall(text)]
-    if not lines:
-        raise fault("it has no line of reads", at, "wait for mutilate's end, and keep all")
-    if len(lines[0][1]) == _SCAN:
-        return [_scanned(kind, fields, at) for kind, fields in lines]
+    if not head or not lines:
+        raise fault("it has no head or no line of reads", at, "keep all that mutilate prints")
+    names = head[1].split()
+    for kind, fields in lines:
+        if len(fields) != len(names):
+            what = f"a line of {kind} has {len(fields)} numbers, its head {len(names)} names"
+            raise fault(what, at, "wait for mutilate's end, and keep all")
+    if names[-len(_SCAN) :] == _SCAN:
+        return [_scanned(kind, names, fields, at) for kind, fields in lines]
     total, skipped = _TOTAL.search(text), _SKIPPED.search(text)
     if not total:
         raise fault("it ends before the totals", at, "wait for mutilate's end, and keep all")
@@ -65,9 +74,10 @@ def _run(text: str, at: str) -> list[Series]:
         Series(
             facts=FACTS,
             name="" if is_single else kind,
-            stated=_stated(kind, fields, at),
+            stated=_stated(kind, names, fields, at),
             is_failed_known=False,
             requests=count(total[2], "requests", at) if is_single else None,
+            stated_over=count(total[2], "requests", at),
             seconds=number(total[3], "seconds", at),
             rate_rps=number(total[1], "Total QPS", at),
             notes=tuple(notes),
@@ -76,28 +86,35 @@ def _run(text: str, at: str) -> list[Series]:
     ]
 
 
-def _scanned(kind: str, fields: list[str], at: str) -> Series:
-    if len(fields) != _SCAN:
-        raise fault(f"a line of {kind} has {len(fields)} numbers, not {_SCAN}", at)
+def _scanned(kind: str, names: list[str], fields: list[str], at: str) -> Series:
+    rate, target = fields[-len(_SCAN) :]
     return Series(
         facts=FACTS,
-        name=f"{kind} at {count(fields[9], 'target', at):,}/s",
-        stated=_stated(kind, fields, at),
+        name=f"{kind} at {count(target, 'target', at):,}/s",
+        stated=_stated(kind, names, fields, at),
         is_failed_known=False,
-        rate_rps=number(fields[8], "QPS", at),
+        rate_rps=number(rate, "QPS", at),
         notes=("Of a scan mutilate does not say how many requests a rate had.",),
     )
 
 
-def _stated(kind: str, fields: list[str], at: str) -> dict[float | None, float]:
-    if len(fields) < len(_COLUMNS) + 2:
-        raise fault(f"its line of {kind} is cut short", at, "keep all that mutilate prints")
-    return {
-        percent if percent is None else quantile(percent): time_ns(
-            fields[column], f"{kind} {percent or 'avg'}", at, unit_ns=_US
-        )
-        for column, percent in _COLUMNS.items()
-    }
+def _stated(kind: str, names: list[str], fields: list[str], at: str) -> dict[float | None, float]:
+    """The mean, and each percentile by the name above it."""
+    stated: dict[float | None, float] = {}
+    for name, value in zip(names, fields, strict=True):
+        if name == "avg" or (q := _quantile(name)) is not None:
+            key = None if name == "avg" else q
+            stated[key] = time_ns(value, f"{kind} {name}", at, unit_ns=_US)
+    return stated
 
 
-FORMAT = Format(name="mutilate", about="what mutilate prints", is_it=is_it, read=read)
+def _quantile(name: str) -> float | None:
+    """What a column is of: `99th`, or `p999` for 0.999."""
+    named = _PERCENT.fullmatch(name)
+    if not named:
+        return None
+    whole, more, *plain = named.groups()
+    return quantile(f"{whole}.{more}" if more else plain[0] or plain[1])
+
+
+FORMAT = Format(name="mutilate", about="what mutilate or mcperf prints", is_it=is_it, read=read)

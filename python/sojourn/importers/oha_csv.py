@@ -34,7 +34,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         if is_success(row["status"]):
             requests.add(start_s, ns, at)
         else:
-            requests.fail(f"status {row['status']}")
+            requests.fail(f"status {row['status']}", start_s, ns)
     return [requests.series(_CSV, at=file.at, is_failed_known=False)]
 
 

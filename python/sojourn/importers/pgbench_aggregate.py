@@ -13,7 +13,8 @@ from sojourn.importers.series import Series
 _US = 1e3
 _LEAST = 6
 _LAG, _SKIPPED = 6, 10
-_FAILURES = {_SKIPPED: "skipped", 13: "serialization", 14: "deadlock", 15: "other error"}
+_DETAILED = ("serialization", "deadlock", "other error")
+_FAILURES = {_SKIPPED: "skipped", **dict(enumerate(_DETAILED, 13))}
 _OLD = 11  # fields of PostgreSQL 14 and older, where the number of transactions has skipped ones
 
 
@@ -53,7 +54,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             stated={None: sum_ns / total} if total else {},
             requests=total,
             failed=dict(failed),
-            is_failed_known=width > _OLD,
+            # Without --failures-detailed they are 0 whatever failed.
+            is_failed_known=any(why in failed for why in _DETAILED),
             seconds=None,
             most_ns=most_ns if total else None,
             notes=(

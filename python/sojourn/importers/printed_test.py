@@ -8,7 +8,7 @@ import pytest
 
 from sojourn import importers
 from sojourn.errors import SpecFault
-from sojourn.importers import estimates
+from sojourn.importers import estimates, h2load
 from sojourn.importers.series import Series
 from sojourn.importers.testing import content, put
 
@@ -158,3 +158,52 @@ def test_percentiles_of_newer_versions_of_h2load_are_read(tmp_path: Path) -> Non
     assert dict(series.stated) == pytest.approx(wanted)
     assert (series.most_ns, series.requests) == (461e3, 616660)
     assert series.notes == ()
+
+
+def test_numbers_of_more_requests_than_h2load_stores_are_of_a_sample(tmp_path: Path) -> None:
+    series = only(NEWER.replace(b" 616660 succeeded", b" 2616660 succeeded"), tmp_path)
+    assert (series.requests, series.stated_over) == (2616660, h2load.SAMPLE_MOST)
+    assert series.most_ns is None
+    assert "at random" in series.notes[0]
+
+
+MCPERF = b"""#type       avg     std     min      p5     p10     p50     p67     p75     p80     p85     p90     p95     p99    p999   p9999
+read       62.2    24.1    54.7    59.1    59.4    61.5    62.3    62.8    63.0    63.3    63.5    63.8    68.8    80.2  1012.5
+update      0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0     0.0
+op_q        1.0     0.0     1.0     1.0     1.0     1.0     1.1     1.1     1.1     1.1     1.1     1.1     1.1     1.1     1.1
+
+Total QPS = 16082.2 (80411 / 5.0s)
+
+Misses = 0 (0.0%)
+Skipped TXs = 0 (0.0%)
+"""  # noqa: E501 - a tool's own lines
+
+
+def test_a_number_of_mcperf_is_named_by_its_head(tmp_path: Path) -> None:
+    """It has more columns than mutilate: by place, p50 would be p90 and p75 p99."""
+    form, (series,) = importers.read(put(tmp_path, MCPERF))
+    assert (form.name, series.requests) == ("mutilate", 80411)
+    wanted = {0.5: 61.5e3, 0.9: 63.5e3, 0.99: 68.8e3, 0.999: 80.2e3, 0.9999: 1012.5e3, None: 62.2e3}
+    assert {q: series.stated[q] for q in wanted} == pytest.approx(wanted)
+    head, row, *_ = MCPERF.splitlines()
+    scan = b"\n".join([head + b"      QPS   target", row + b"  16082.2    16000", b""])
+    _, (scanned,) = importers.read(put(tmp_path, scan))
+    assert (scanned.name, scanned.rate) == ("read at 16,000/s", 16082.2)
+    assert scanned.stated[0.99] == pytest.approx(68.8e3)
+    for torn in (MCPERF.replace(b"   p67", b""), MCPERF.replace(head, b"#type")):
+        with pytest.raises(SpecFault, match="head"):
+            importers.read(put(tmp_path, torn), "mutilate")
+
+
+def test_a_percentile_of_reads_needs_as_many_requests_as_there_are(tmp_path: Path) -> None:
+    """Of reads and updates mutilate prints one number, which neither is above."""
+    few = content("mutilate-both.txt").replace(b"(803 /", b"(500 /")
+    for data, has_p99 in ((content("mutilate-both.txt"), True), (few, False)):
+        _, (reads, _) = importers.read(put(tmp_path, data))
+        p99 = next(one for one in estimates.of(reads) if one.q == 0.99)
+        assert (p99.value is not None) == has_p99
+        assert reads.requests is None
+
+
+def test_percentiles_of_vegetas_report_are_estimates(tmp_path: Path) -> None:
+    assert "t-digest" in only(content("vegeta-report.json"), tmp_path).notes[-1]

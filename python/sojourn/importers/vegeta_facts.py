@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sojourn.importers.file import is_success
-from sojourn.importers.series import Facts
+from sojourn.importers.file import fault, is_success
+from sojourn.importers.groups import ALL, Groups
+from sojourn.importers.series import Facts, Series
 
 FACTS = Facts(
     tool="vegeta",
@@ -24,3 +25,24 @@ def reason(code: int, error: str) -> str:
     if is_success(str(code)) and not error:
         return ""
     return f"status {code}" if code else f"error: {error[:60] or 'unknown'}"
+
+
+def series_of(attacks: Groups, at: str) -> list[Series]:
+    """A series for each attack of a file, and of several one of all.
+
+    Raises:
+        SpecFault: there is not one request.
+    """
+    parts = attacks.parts()
+    if not parts:
+        raise fault("there is no request in it", at, "run the tool for longer")
+    together = ("Requests of all attacks are together in it.",)
+    return [
+        one.series(
+            FACTS,
+            at=at,
+            name=(name or "unnamed") if len(parts) > 1 else "",
+            notes=together if name == ALL else (),
+        )
+        for name, one in parts
+    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sojourn.importers.durations import seconds_of
 from sojourn.importers.file import File, count, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.requests import Requests
+from sojourn.importers.groups import Groups
 from sojourn.importers.series import Series
-from sojourn.importers.vegeta_facts import FACTS, reason
+from sojourn.importers.vegeta_facts import reason, series_of
 
 
 def is_it(head: str) -> bool:
@@ -17,17 +17,18 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
-    """One series of all its requests."""
-    requests = Requests()
+    """A series for each attack, by the name that it has."""
+    attacks = Groups()
     for at, row in file.objects():
+        requests = attacks.of(str(row.get("attack") or "")[:80], at)
         ns = time_ns(row.get("latency"), "latency", at, unit_ns=1)
         why = reason(count(row.get("code", 0), "code", at), str(row.get("error") or ""))
         start_s = seconds_of(row.get("timestamp"), at)
         if why:
-            requests.fail(why)
+            requests.fail(why, start_s, ns)
         else:
             requests.add(start_s, ns, at)
-    return [requests.series(FACTS, at=file.at)]
+    return series_of(attacks, file.at)
 
 
 FORMAT = Format(name="vegeta-json", about="vegeta encode RESULTS", is_it=is_it, read=read)

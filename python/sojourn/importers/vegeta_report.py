@@ -11,6 +11,7 @@ from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Series
 from sojourn.importers.vegeta_facts import FACTS
 
+_SKETCH = "vegeta estimates percentiles from a sketch (t-digest), and not from every time."
 _PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th")
 
 
@@ -33,7 +34,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     all_ = count(whole.get("requests"), "requests", file.at)
     failed = _failed(whole, all_, file.at)
     bad = sum(failed.values())
-    note = ("The times of failed requests are in its percentiles.",) if bad else ()
+    mixed = ("The times of failed requests are in its percentiles.",) if bad else ()
     return [
         Series(
             facts=FACTS,
@@ -44,7 +45,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             seconds=time_ns(whole.get("duration"), "duration", file.at, unit_ns=1) / 1e9,
             rate_rps=number(whole.get("throughput"), "throughput", file.at),
             most_ns=most_ns if all_ else None,
-            notes=note,
+            notes=(*mixed, _SKETCH),
         )
     ]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.findings.load_point import LoadPoint
-from sojourn.importers import estimates
+from sojourn.importers import estimates, hdr_log
 from sojourn.importers.series import Facts, Series
 from sojourn.report import show
 from sojourn.stats.interval import Estimate
@@ -29,6 +29,8 @@ OWN = Facts(
     merged="Histograms of all generators and restarts are added, which loses nothing.",
     omission="A stop of the server is in the numbers; a run of a late generator is refused.",
 )
+INFINITE = {OWN.tool, hdr_log.OWN.tool}  # in their numbers a failed request is infinitely slow
+NO_CLIENT = {"server", "kernel event"}  # clocks that no client can read
 STEPS = 240  # points of a line
 NAME_MOST = 300  # letters of a name or a reason: a file name has 255 at most
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -218,28 +220,42 @@ SHORT = (0.5, 0.9, 0.99, 0.999)
 
 def compact(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Many sides, a line for each, without intervals: those are with each side's own numbers."""
-    head = ("", "what", "measured from", "loop", "requests/s", *map(show.quantile, SHORT))
+    head = ("", "what", "measured from", "loop", "requests/s", "failed")
     lines = []
     for side in sides:
         by_q = {one.q: one for one in side.estimates}
         values = (one.value if (one := by_q.get(q)) else None for q in SHORT)
-        where = (side.facts.clock, side.facts.loop, show.count(side.rate_rps))
+        where = (side.facts.clock, side.facts.loop, show.count(side.rate_rps), side.failed_cell)
         lines.append((side.letter, side.name, *where, *map(show.time, values)))
-    return head, lines
+    return (*head, *map(show.quantile, SHORT)), lines
 
 
 def caveats(sides: Sequence[Side]) -> list[str]:
     """What does not let the sides be compared, in sentences."""
     sentences = []
     clocks = {side.facts.clock for side in sides}
-    if {"send", "intended"} <= clocks:
+    if "send" in clocks and any(clock.startswith("intended") for clock in clocks):
         sentences.append(
             "They do not measure the same: some count from the send and some from the time at "
             "which a request was due. A stop of the server shows in full in the second alone."
         )
+    inner = [side.letter for side in sides if side.facts.clock in NO_CLIENT]
+    if inner and len(clocks) > 1:
+        sentences.append(
+            f"Times of {', '.join(inner)} are of the server's machine, and are not what a client "
+            "waits."
+        )
     if "not known" in clocks and len(sides) > 1:
         letters = ", ".join(side.letter for side in sides if side.facts.clock == "not known")
         sentences.append(f"From when times count is not known of {letters}.")
+    own = [side.letter for side in sides if side.facts.tool in INFINITE]
+    if own and any(side.failed_count != 0 for side in sides):
+        others = [side.letter for side in sides if side.facts.tool not in INFINITE]
+        if others:
+            sentences.append(
+                f"A failed request counts as infinitely slow in {', '.join(own)}, and not in "
+                f"{', '.join(others)}."
+            )
     if len({side.facts.loop for side in sides}) > 1:
         sentences.append(
             "A closed loop sends less when the server is slow, so equal rates are not equal load."

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
+import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 import pytest
 
 from sojourn import importers
-from sojourn.importers.series import Series
+from sojourn.importers.metriken_facts import PERCEIVED
+from sojourn.importers.series import Facts, Series
 from sojourn.importers.testing import content, put
-from sojourn.report import opened, testing
+from sojourn.report import opened, opened_figure, testing
 from sojourn.report.opened_file import table
 from sojourn.report.opened_writers import WRITERS
 from sojourn.text.plain_values import plain as json_value
@@ -37,8 +40,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], None]:
     def remove(whole: dict[str, Any]) -> None:
         for name in names:
             whole.pop(name, None)
-            for inner in whole.get("metrics", {}), *whole.get("ALL STATS", {}).values():
-                inner.pop(name, None)
+            whole.get("metrics", {}).pop(name, None)
 
     return remove
 
@@ -48,7 +50,6 @@ def without(*names: str) -> Callable[[dict[str, Any]], None]:
     [
         ("k6-export.json", of_grpc),
         ("k6-export.json", without("http_req_failed")),
-        ("memtier.json", without("Connection Errors")),
         ("fortio.json", without("RetCodes", "ErrorsDurationHistogram")),
     ],
 )
@@ -71,7 +72,7 @@ def test_a_summary_without_a_count_does_not_say_that_none_failed(
 @pytest.mark.parametrize(
     "name",
     ["hey.csv", "oha.csv", "hdr-java.hlog", "mutilate.txt", "mutilate-scan.txt", "mutilate.save",
-     "ring.json", "rezolus-combined.parquet"],
+     "ring.json", "rezolus-combined.parquet", "memtier.json", "pgbench-aggregate.log"],
 )  # fmt: skip
 def test_a_file_of_replies_alone_does_not_say_that_none_failed(name: str, tmp_path: Path) -> None:
     _, series = importers.read(put(tmp_path, content(name)))
@@ -82,10 +83,32 @@ def test_older_aggregates_of_pgbench_have_no_failures(tmp_path: Path) -> None:
     """PostgreSQL 14 has eleven fields: the last are of lags and skipped transactions."""
     text = content("pgbench-aggregate.log").decode()
     (new,) = importers.read(put(tmp_path, text.encode()))[1]
-    assert shown(new).failures == "none failed"
+    assert shown(new).failures == NOT_KNOWN, "without --failures-detailed they are 0"
+    detailed = text.replace(" 0 0 0\n", " 0 3 0\n", 1)
+    (known,) = importers.read(put(tmp_path, detailed.encode()))[1]
+    assert shown(known).failures == "3 failed: serialization 3"
     cut = "".join(" ".join(line.split(" ")[:6]) + "\n" for line in text.splitlines())
     (old,) = importers.read(put(tmp_path, cut.encode()))[1]
     assert shown(old).failures == NOT_KNOWN
+
+
+def test_a_caveat_names_where_a_failed_request_is_infinitely_slow(tmp_path: Path) -> None:
+    """This lab counts it so; other tools leave it out, or count the time that it took."""
+    _, (other,) = importers.read(put(tmp_path, content("vegeta-errors.json")))
+    theirs, own = shown(other), dataclasses.replace(shown(other), letter="B", facts=opened.OWN)
+    wanted = "A failed request counts as infinitely slow in B, and not in A."
+    assert wanted in opened.caveats([theirs, own])
+    for sides in ([theirs, theirs], [own, own]):
+        assert not any("infinitely" in sentence for sentence in opened.caveats(sides))
+    calm = [dataclasses.replace(side, failed=()) for side in (theirs, own)]
+    assert not any("infinitely" in sentence for sentence in opened.caveats(calm))
+
+
+def test_a_short_line_of_many_sides_has_their_failures(tmp_path: Path) -> None:
+    _, (series,) = importers.read(put(tmp_path, content("vegeta-errors.json")))
+    head, lines = opened.compact([shown(series)] * 4)
+    assert {line[head.index("failed")] for line in lines} == {"20"}
+    assert {len(line) for line in lines} == {len(head)}
 
 
 def test_failures_that_are_counted_are_shown_where_others_may_not_be(tmp_path: Path) -> None:
@@ -118,3 +141,23 @@ def test_a_load_of_a_record_has_the_failures_of_its_runs() -> None:
     assert opened.of_point("A", "x", dataclasses.replace(point, runs=tuple(none))).failures == (
         "none failed"
     )
+
+
+def test_every_clock_of_an_importer_has_a_line_of_its_own() -> None:
+    """Vega gives a clock that its scale lacks the line of another one."""
+    names = (name for _, name, _ in pkgutil.iter_modules(importers.__path__))
+    modules = [importlib.import_module(f"sojourn.importers.{name}") for name in names]
+    every = [one for module in modules for one in vars(module).values() if isinstance(one, Facts)]
+    assert {one.clock for one in (*every, opened.OWN)} == set(opened_figure.DASHES)
+    assert len(set(map(tuple, opened_figure.DASHES.values()))) == len(opened_figure.DASHES)
+
+
+def test_times_of_the_servers_machine_are_not_called_a_clients(tmp_path: Path) -> None:
+    _, (ring,) = importers.read(put(tmp_path, content("ring.json")))
+    _, (other,) = importers.read(put(tmp_path, content("vegeta.json")))
+    wanted = "Times of A are of the server's machine, and are not what a client waits."
+    sides = [shown(ring), dataclasses.replace(shown(other), letter="B")]
+    assert wanted in opened.caveats(sides)
+    assert wanted not in opened.caveats(sides[:1])
+    roughly = dataclasses.replace(sides[1], facts=PERCEIVED)
+    assert "They do not measure the same" in opened.caveats([roughly, sides[1]])[0]

@@ -101,7 +101,7 @@ def _series(
     path, dots = [], []
     for load in line.curve.loads:
         x = round(SIDE * load.rps / top)
-        if (middle := load.middle(Y)) is not None and middle > 0:
+        if (middle := load.middle(Y)) is not None and 0 < middle < math.inf:
             path.append(f"{x},{_y(middle, decades)}")
         for run in load.runs if has_dots else load.believed[:1]:
             if (ns := number(run, Y)) is None or ns <= 0:

@@ -155,3 +155,17 @@ def test_curves_differ_without_colours() -> None:
     dashes = dict(re.findall(rule, pages.style()))
     assert set(dashes) == {str(at) for at in range(1, plot.SERIES_MOST)}
     assert len(set(dashes.values())) == len(dashes)
+
+
+def test_a_load_at_which_lost_requests_decide_has_dots_and_no_place_on_the_line(
+    results: Path,
+) -> None:
+    known = records.seen(results / NAME)
+    run = next(one for one in known.outcomes if one.p99_ns and one.is_believed)
+    lost = replace(run, requests=100, lost=50, p99_ns=None)
+    loads = (Load(1000.0, (run,)), Load(2000.0, (run, lost, lost)))
+    drawn = plot.plot("p99", [plot.Line("a", Curve("a", "", loads))])
+    assert drawn is not None
+    (one,) = drawn.series
+    assert len(one.line.split()) == 1
+    assert len(one.dots) == 2

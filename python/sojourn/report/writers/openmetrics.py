@@ -1,7 +1,7 @@
 """The numbers of a record as OpenMetrics 1.0 text, which Prometheus reads.
 
 A load is one classic histogram. A record has its distribution at chosen shares of the requests, so
-a bucket counts the requests that are surely in it: times that tie with its edge may be in the next.
+a bucket counts the requests that are surely in it: few that tie with its edge may be in the next.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.report import show
+from sojourn.report.writers import buckets
 from sojourn.report.writers.writer import Writer
 from sojourn.text import openmetrics
 from sojourn.visible import in_line
@@ -42,11 +43,7 @@ def _histogram(findings: Findings, service: ServiceFinding, point: LoadPoint) ->
     total = point.mean.requests
     if not point.distribution or not total:
         return
-    last_ns, reached = -math.inf, 0
-    for share, ns in point.distribution:
-        if not math.isfinite(ns) or ns <= last_ns:
-            continue
-        last_ns, reached = ns, max(reached, math.floor(share * total))
+    for ns, reached in buckets.cumulative(point):
         where = _labels(findings, service, point, le=_number(ns / _NS))
         yield f"{TIMES}_bucket{where} {reached}"
     yield f"{TIMES}_bucket{_labels(findings, service, point, le='+Inf')} {total}"

@@ -10,7 +10,7 @@ from typing import Any
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report import show
-from sojourn.report.writers import otlp
+from sojourn.report.writers import buckets, otlp
 from sojourn.report.writers.writer import Writer
 
 DELTA = 1  # a histogram counts the requests of the study, and of nothing before
@@ -54,17 +54,13 @@ def _histogram(service: ServiceFinding, point: LoadPoint) -> Iterator[Point]:
     total = point.mean.requests
     if not point.distribution or not total:
         return
-    edges: list[float] = []
-    reached = [0]
-    for share, ns in point.distribution:
-        if math.isfinite(ns) and (not edges or ns / otlp.NS > edges[-1]):
-            edges.append(ns / otlp.NS)
-            reached.append(min(total, max(reached[-1], math.floor(share * total))))
+    pairs = buckets.cumulative(point)
+    reached = [0, *(n for _, n in pairs)]
     counts = [after - before for before, after in pairwise(reached)]
     made: Point = {
         "attributes": _about(service, point),
         "count": str(total),
-        "explicitBounds": edges,
+        "explicitBounds": [ns / otlp.NS for ns, _ in pairs],
         "bucketCounts": [str(n) for n in (*counts, total - reached[-1])],
     }
     mean = point.mean.value

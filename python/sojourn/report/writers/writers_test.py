@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.report import testing
 from sojourn.report.parts import Parts
-from sojourn.report.writers import WRITERS, asked, export
+from sojourn.report.writers import WRITERS, asked, buckets, export
+from sojourn.stats.times import from_values
 from sojourn.testing_questions import parts
 
 
@@ -164,3 +167,25 @@ def test_latex_has_a_line_a_load_with_intervals_and_dashes(tmp_path: Path) -> No
     assert len(rows) == sum(p.verdict.value in {"holds", "unknown"} for p in points)
     assert any("(" in row for row in rows)
     assert any(" -- &" in row for row in rows)
+
+
+def test_a_bucket_has_all_shares_that_have_its_time() -> None:
+    """A service of one length: p10 to p90 are one bin, and 90 % took no longer than its edge."""
+    point = next(p for s in testing.findings().services for p in s.points if p.distribution)
+    n = point.mean.requests
+    tied = ((0.1, 50.0), (0.5, 100.0), (0.9, 100.0), (0.99, 200.0), (0.999, math.inf))
+    pairs = buckets.cumulative(replace(point, distribution=tied))
+    assert [ns for ns, _ in pairs] == [50.0, 100.0, 200.0]
+    assert [count for _, count in pairs] == [math.ceil(share * n) for share in (0.1, 0.9, 0.99)]
+
+
+def test_no_bucket_counts_a_request_that_took_longer() -> None:
+    """Against the requests themselves, which a record does not have."""
+    point = next(p for s in testing.findings().services for p in s.points if p.distribution)
+    values = np.round(np.random.default_rng(5).exponential(20.0, 997))
+    times = from_values(values)
+    shares = ((q, times.quantile(q) or 0.0) for q in (0.01, 0.29, 0.5, 0.57, 0.9, 0.99))
+    mean = replace(point.mean, requests=len(values))
+    pairs = buckets.cumulative(replace(point, mean=mean, distribution=tuple(shares)))
+    for (ns, count), share in zip(pairs, (0.01, 0.29, 0.5, 0.57, 0.9, 0.99), strict=True):
+        assert share * len(values) <= count <= (values <= ns).sum()
