@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.errors import HostFault, RunFault, SpecFault
-from sojourn.hosts import parts
+from sojourn.hosts import copies, parts
 from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
 from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.spec.hosts import HostsSpec
@@ -199,12 +199,15 @@ class Crew:
             member.is_lost = False
             self._check(member)
         for member in members:
-            member.is_here = parts.is_same_clock(member.facts, self.own)
             try:
                 member.clock = HostClock((self._read(member),))
             except (LostError, JumpedError) as error:
                 member.lose()
                 raise self._lost(member, f"does not come: {error}") from None
+        seen = [(member.facts, member.clock.readings[-1]) for member in self.members]
+        known = copies.apart(seen, self.own, self._now())
+        for member, facts in zip(self.members, known, strict=True):
+            member.facts, member.is_here = facts, parts.is_same_clock(facts, self.own)
 
     def _asked(self, member: Member, name: str) -> Pending:
         try:
@@ -279,7 +282,8 @@ class Crew:
         most = exchanges_max(len(self))
         while len(exchanges) < most:
             sent = self._now()
-            stamp = int(member.ask("stamp"))
+            if not isinstance(stamp := member.ask("stamp"), int):
+                raise LostError("its clock is no number")
             exchanges.append(Exchange(sent, stamp, self._now()))
             result = reading(exchanges)
             if len(exchanges) >= min(EXCHANGES_MIN, most) and result.error_ns <= ERROR_NS_ENOUGH:
