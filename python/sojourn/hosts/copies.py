@@ -1,4 +1,4 @@
-"""Machines that are copies of one that ran: they have its boot, and clocks of their own. Pure.
+"""Copies of a machine that ran have its boot, and clocks of their own. Pure.
 
 A virtual machine that was restored from a saved state has the boot of that state. So several of one
 state look like one machine. Their clocks show that they are several, because each went on when its

@@ -1,4 +1,4 @@
-"""What is heard of clients while load runs: sums of lines, windows once, and who is lost.
+"""What is heard of clients while load runs, and who is lost.
 
 Agents are imagined (fakes): each answers what a test wrote down.
 """

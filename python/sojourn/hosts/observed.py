@@ -1,4 +1,4 @@
-"""How busy observed hosts were while load ran: from its first line of progress to its last."""
+"""How busy observed hosts were while load ran, by its lines of progress."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Looks(Watcher):
         self._inner.look()
 
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
-        """Pass it on."""
+        """Pass it on to the inner one."""
         self._inner.of_load(nth, line)
 
     def groups(self, nth: int) -> Sequence[Path]:
@@ -54,7 +54,7 @@ class Looks(Watcher):
         return self._inner.groups(nth)
 
     def started(self, nth: int, generator: Process) -> None:
-        """Pass it on."""
+        """Pass it on to the inner one."""
         self._inner.started(nth, generator)
 
     def second(self, line: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Hosts on which one service ran in turn, as where its node was another when a study went on."""
+"""Hosts on which one service ran in turn, as in a study that went on elsewhere."""
 
 from __future__ import annotations
 

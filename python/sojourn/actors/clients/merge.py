@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from hdrh.histogram import HdrHistogram
 
 from sojourn import units
-from sojourn.actors.clients import hdr, replies, sessions
+from sojourn.actors.clients import hdr, replies, sessions, turns
 from sojourn.actors.clients.client import Job
 
 Result: TypeAlias = Mapping[str, Any]
@@ -29,7 +29,6 @@ SPANS = (
     "send_lag_ns",
     "pick_up_ns",
 )
-CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that sleeps may use alone
 UNKNOWN, HOLDS, VIOLATED = "unknown", "holds", "violated"
 
 
@@ -56,7 +55,7 @@ def merged(
     totals = {name: sums.total(name) for name in SPANS}
     spans = {name: hdr.span([one[name] for one in results], totals[name]) for name in SPANS}
     parts = _parts(results, spans["sojourn_ns"], sums)
-    crowded = _crowded(results, machines or [""] * len(results))
+    crowded = turns.crowded(results, machines or [""] * len(results))
     verdict, reasons = _judged(results, job, spans["sojourn_ns"], totals["sojourn_ns"], crowded)
     return {
         **first,
@@ -128,25 +127,6 @@ def _judged(
     text = "infinite (failed requests)" if outcome is None else units.show_ns(outcome)
     at = f"the bound is {units.show_ns(bound_ns)}"
     return VIOLATED, [f"qos: quantile {q:g} of the sojourn time is {text}, {at}"]
-
-
-def _crowded(results: Sequence[Result], machines: Sequence[str]) -> str:
-    """Whether processes that share a CPU kept each other from it; each alone cannot tell."""
-    used: Counter[tuple[str, str]] = Counter()
-    for result, machine in zip(results, machines, strict=True):
-        if result["job"].get("wait", "").startswith("sleep"):
-            own = machine, str(result["job"].get("cpus", ""))
-            used[own] += sum(thread["cpu_share"] for thread in result["threads"])
-    full = [
-        (cpus, share) for (_, cpus), share in used.items() if cpus.isdigit() and share > CPU_MAX
-    ]
-    if not full:
-        return ""
-    cpus, share = full[0]
-    return (
-        f"client: together the clients on CPU {cpus} used {share:.0%} of it, {CPU_MAX:.0%} may be; "
-        "use fewer clients, a lower load or more CPUs"
-    )
 
 
 def _notices(results: Sequence[Result], key: str, verdict: str = "") -> list[str]:
