@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from sojourn.host.shared import SERVERS
-from sojourn.record import servers
+from sojourn.record import load, servers
 
 
 def point(folder: Path, *setup: tuple[str, str]) -> Path:
@@ -39,3 +39,8 @@ def test_a_host_whose_machine_is_another_is_another(tmp_path: Path) -> None:
 def test_the_labs_own_host_is_no_server_of_a_role(tmp_path: Path) -> None:
     every = [point(tmp_path / n, ("clients", n)) for n in ("a", "b")]
     assert servers.rows(every) == ()
+
+
+def test_a_services_facts_have_them(tmp_path: Path) -> None:
+    folders = [point(tmp_path / n, ("server", f"h{n}")) for n in ("4", "5")]
+    assert load._of_hosts(folders) == ((SERVERS, "h4; h5"),)
