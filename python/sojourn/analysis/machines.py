@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from sojourn import units
 from sojourn.analysis import block_values, machine_facts, machine_table
 from sojourn.analysis.block_values import Combinations
+from sojourn.analysis.combinations import Part
 from sojourn.analysis.effect_sentences import LIMIT, PEAK
 from sojourn.findings.effects import EqualMachines, Scatter
 from sojourn.half_width import normal
+from sojourn.host.shared import SERVERS
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -27,6 +29,7 @@ from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import Blocks, Contrast
 from sojourn.stats.variance_components import Component
 from sojourn.text.numbers import percent
+from sojourn.visible import in_line
 
 OPEN = 10.0  # from one end of an interval to the other: then nothing useful is known
 _LOG_MAX = 700.0  # e to the power of more is no number
@@ -63,10 +66,21 @@ def is_spread(service: Combinations) -> bool:
     return is_alike(study) and SERVER in study.factors and len(service.levels(SERVER)) > 1
 
 
-def one_machine(study: Study) -> str:
+def in_turn(parts: Sequence[Part]) -> list[str]:
+    """Services whose points several machines measured under one name, as after a resumed study."""
+    every = ((part.title, dict(part.data.setups.get(part.spec.label, ()))) for part in parts)
+    return [
+        f"{title}: several machines measured it in turn, and what differs between them is in its "
+        f"numbers: {in_line(rows[SERVERS])}; measure it anew on one"
+        for title, rows in every
+        if SERVERS in rows
+    ]
+
+
+def one_machine(study: Study, parts: Sequence[Part]) -> str:
     """That all numbers are one machine's, of a study that names one or asks about equal ones."""
     levels = study.factors.get(SERVER, ())
-    if study.hosts is None or len(levels) > 1:
+    if study.hosts is None or len(levels) > 1 or in_turn(parts):
         return ""
     server = str(levels[0]) if levels else study.hosts.server
     if not server and not study.hosts.alike:

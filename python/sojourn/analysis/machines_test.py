@@ -16,7 +16,7 @@ from sojourn.analysis.testing import measured
 from sojourn.findings.effects import EqualMachines, FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.host.shared import KERNEL, MACHINE
+from sojourn.host.shared import KERNEL, MACHINE, SERVERS
 from sojourn.plan import Planner, Point, Verdict, design
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -73,7 +73,7 @@ def played(
     setups = {}
     for _, levels, _ in design.studies(study) if rows else ():
         assert rows is not None
-        setups[design.home("memcached", levels)] = rows(str(levels[SERVER]))
+        setups[design.home("memcached", levels)] = rows(str(levels.get(SERVER, "n1")))
     data = StudyData(study=study, measured=tuple(done), questions=PLANS, setups=setups)
     return analysis.study(data, answers())
 
@@ -149,6 +149,15 @@ def test_one_machine_is_said_to_be_one() -> None:
     assert "All numbers are of one machine, n1: how much machines like it differ" in result.answer
     plain = played(asked(alike="false"), lambda _: 1.0)
     assert "All numbers are of one machine, n1." in plain.answer
+
+
+def test_machines_that_served_in_turn_are_not_called_one() -> None:
+    """A study that goes on may have another node under the same name."""
+    rows = lambda _: ((SERVERS, "h4 (10.0.0.4); h5 (10.0.0.5)"),)  # noqa: E731
+    result = played(asked(alike="false"), lambda _: 1.0, rows=rows)
+    assert "of one machine" not in result.answer
+    (reason,) = [one for one in result.reasons if "in turn" in one]
+    assert "h4 (10.0.0.4); h5 (10.0.0.5); measure it anew on one" in reason
 
 
 def test_kinds_of_machines_are_compared_and_not_averaged() -> None:

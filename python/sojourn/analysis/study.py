@@ -54,12 +54,12 @@ def study(data: StudyData, answers: Answers) -> Findings:
     headlines += [factor.sentence for factor in effects]
     headlines += _headlines(services, [*map(service.headline, services, workers)])
     headlines += [section.headline for section in sections.values() if not section.leads]
-    headlines += [machines.one_machine(data.study), _grouped(data, services), _missing(data)]
+    headlines += [machines.one_machine(data.study, asked), _grouped(data, services), _missing(data)]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
     reasons += [reason for section in sections.values() for reason in section.reasons]
-    reasons += unlike_cpus(asked)
+    reasons += [*unlike_cpus(asked), *machines.in_turn(asked)]
     findings = Findings(
         study=data.study.name,
         question=data.study.question,

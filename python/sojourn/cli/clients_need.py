@@ -38,7 +38,7 @@ def needs(study: Study, results: Path) -> Iterator[str]:
 
 def machine_hours(study: Study, wall_s: float) -> float | None:
     """What a study costs in hours of machines; None: the cluster knows how many there are."""
-    machines = study.hosts.machines if study.hosts else 1
+    machines = _machines(study)
     return None if machines is None else machines * wall_s / 3600
 
 
@@ -49,8 +49,15 @@ def cost(study: Study, wall_s: float) -> str:
     hours = machine_hours(study, wall_s)
     if hours is None:
         return f"{wall_s / 3600:.2g} hours of this machine, and of each that is a client"
-    machines = study.hosts.machines
+    machines = _machines(study)
     return f"{hours:.2g} machine-hours: {machines} machines, {wall_s / 3600:.2g} hours each"
+
+
+def _machines(study: Study) -> int | None:
+    """How many machines take part, with every server that a factor names."""
+    from sojourn.plan import design
+
+    return study.hosts.machines(design.servers(study)) if study.hosts else 1
 
 
 def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:

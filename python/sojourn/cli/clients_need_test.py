@@ -134,3 +134,10 @@ def test_machine_hours_count_each_machine_once(
     assert clients_need.machine_hours(asked, 1800.0) == hours
     assert text in clients_need.cost(asked, 1800.0)
     assert bool(clients_need.cost(asked, 1800.0)) is bool(text)
+
+
+def test_machine_hours_count_every_server_of_a_factor() -> None:
+    hosts = HostsSpec(at="auto", clients=("c",), server="a", observers=("d",))
+    asked = study(hosts=hosts, run=PROFILES["quick"], factors={"hosts.server": ("a", "b")})
+    assert clients_need.machine_hours(asked, 3600.0) == 5, "the lab's own, c, d, and both servers"
+    assert "5 machine-hours: 5 machines" in clients_need.cost(asked, 3600.0)

@@ -17,7 +17,7 @@ class Job:
         how: "command", "served" or "followed".
         argv: the program; `{file}` and `{port}` stand for what is made for it.
         host: a program that runs beside it, such as the server of iperf3.
-        reader: of `heard.READERS`: how far what it says it is; "": a piece of work is a unit.
+        reader: of `progress_lines.READERS`: how far what it says it is; "": a piece is a unit.
         text, text_bytes: "prose" or "source": what its input is like, and how long.
         file_bytes, folder: size of a file without a name, and where it lies.
         seed: of the input.

@@ -15,6 +15,7 @@ class Shared:
 
 KINDS_OF_CPU = "kinds of CPU"  # of a run's facts, where the machine has several
 MACHINE, KERNEL = "machine", "kernel"  # of a run's facts, where it served on another host
+SERVERS = "servers in turn"  # of a service's facts, where several hosts had it under one name
 
 ONE_CPU = Shared(
     what="server, client and lab share one CPU",

@@ -277,12 +277,14 @@ class Agent:
 
     def _guard(self) -> None:
         """End the run when the driver has been silent for too long."""
+        look_s = self._lease_s / 16
         while True:
-            time.sleep(self._lease_s / 16)
+            time.sleep(look_s)
             run, silent_s = self._run, time.monotonic() - self._heard_s
-            if self._stage is not None and silent_s >= self._lease_s:
+            is_silent = silent_s >= self._lease_s - look_s  # the next look would be too late
+            if self._stage is not None and is_silent:
                 self._end_stage()
-            if run is None or run.is_over or silent_s < self._lease_s:
+            if run is None or run.is_over or not is_silent:
                 continue
             run.watch.end(f"the driver was silent for {silent_s:.1f} s")
             run.thread.join(1.0)

@@ -19,11 +19,13 @@ from typing import Any
 from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
 from sojourn.errors import Fault, SpecFault
-from sojourn.hosts import parts
+from sojourn.hosts import copies, parts
+from sojourn.hosts.clock import Exchange, reading
 from sojourn.hosts.crew import named
 from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
+from sojourn.hosts.observed import Looks
 from sojourn.hosts.station import Station, fault_of
 from sojourn.places.process import Ledger
 from sojourn.plan import Point, codec, design
@@ -103,7 +105,11 @@ class Away:
         return (("other hosts", ", ".join(others)),) if others else ()
 
     def _open(self, station: Station, rows: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-        is_here = parts.is_same_machine(station.facts, self._fleet.crew.own)
+        crew, sent_ns = self._fleet.crew, time.monotonic_ns()
+        own = reading([Exchange(sent_ns, int(station.ask("stamp")), time.monotonic_ns())])
+        seen = [*(member.seen for member in crew.members), (station.facts, own)]
+        station.facts = copies.apart(seen, crew.own, time.monotonic_ns())[-1]
+        is_here = parts.is_same_machine(station.facts, crew.own)
         return station.begin(
             {
                 "do": "open",
@@ -141,11 +147,12 @@ class Away:
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
     ) -> list[Mapping[str, Any]]:
         """Offer loads while observers look on; as `Fleet.offer`."""
-        before = [(one, one.ask("ticks")) for one in self._ready(self._observers)]
-        results = self._fleet.offer(loads, ledger, watcher)
-        rows = [_use(one, old, one.ask("ticks")) for one, old in before]
-        path = loads[0].files.result.parent / HOSTS
-        if rows and path.exists():
+        if not self._observers:
+            return self._fleet.offer(loads, ledger, watcher)
+        looks = Looks(self._ready(self._observers), watcher or Watcher())
+        results = self._fleet.offer(loads, ledger, looks)
+        rows, path = looks.rows(), loads[0].files.result.parent / HOSTS
+        if path.exists():
             disk.keep_json(path, {**disk.read_json(path), "observers": rows}, indent=1)
         return results
 
@@ -261,19 +268,3 @@ def _add_seen(folder: Path, seen: Mapping[str, Any]) -> None:
     path = folder / HOST
     if seen:
         disk.keep_json(path, {**(disk.read_json(path) if path.exists() else {}), **seen}, indent=1)
-
-
-def _use(station: Station, old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, Any]:
-    """How busy an observed host was."""
-    whole = float(new["all_s"]) - float(old["all_s"])
-
-    def share(key: str) -> float | None:
-        return round((float(new[key]) - float(old[key])) / whole, 4) if whole > 0 else None
-
-    return {
-        "host": station.node.name,
-        "address": station.node.address,
-        "cpus": len(station.facts.get("cpus") or ()),
-        "used_share": share("used_s"),
-        "stolen_share": share("stolen_s"),
-    }

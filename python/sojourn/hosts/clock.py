@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DRIFT_MAX = 500e-6  # as the kernel's adjtimex allows; crystals are within 100e-6
+EXCHANGES_MAX, EXCHANGES_ALL = 40, 1000  # readings of a clock, of one host and of all together
 
 
 class Exchange(NamedTuple):
@@ -82,6 +83,15 @@ def reading(exchanges: Sequence[Exchange]) -> Reading:
         way_ns=min(one.back_ns - one.sent_ns for one in exchanges),
         exchanges=len(exchanges),
     )
+
+
+def exchanges_max(clients: int) -> int:
+    """How often each clock is read at most: together some `EXCHANGES_ALL`, half a second.
+
+    >>> [exchanges_max(n) for n in (1, 25, 100, 1000)]
+    [40, 40, 10, 1]
+    """
+    return max(1, min(EXCHANGES_MAX, EXCHANGES_ALL // clients))
 
 
 def same(at_ns: int) -> Reading:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.errors import HostFault, RunFault, SpecFault
-from sojourn.hosts import parts
+from sojourn.hosts import clock, copies, parts
 from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
 from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.spec.hosts import HostsSpec
 
 HIRE_S_MAX = 120.0  # a process with Python's libraries, on a busy machine
 ANSWER_S_MAX = 10.0  # of an agent that lives
-EXCHANGES_MIN, EXCHANGES_MAX = 4, 40
-EXCHANGES_ALL = 1000
+EXCHANGES_MIN = 4
 ERROR_NS_ENOUGH = 200_000  # bounds this narrow leave the most of a millisecond for the starts
 RESUMES = "see whether that host runs; then run the study again: it resumes"
 
@@ -48,6 +47,11 @@ class Member:
     def here(self, there_ns: int) -> Reading:
         """When its host's clock showed a time, by the lab's."""
         return same(there_ns) if self.is_here else self.clock.here(there_ns)
+
+    @property
+    def seen(self) -> tuple[Facts, Reading]:
+        """Facts of its host, with the last reading of its clock."""
+        return self.facts, self.clock.readings[-1]
 
     def text(self, count: int) -> str:
         """Number and place, as people read it."""
@@ -115,15 +119,6 @@ def _called(name: str, nodes: Sequence[Node], at: str) -> list[Node]:
 def _serves(spec: HostsSpec, node: Node) -> bool:
     """Whether it has another role, so that it is no client unless it is named as one."""
     return any(node.is_called(name) for name in (spec.server, *spec.neighbours) if name)
-
-
-def exchanges_max(clients: int) -> int:
-    """How often each clock is read at most: together some `EXCHANGES_ALL`, half a second.
-
-    >>> [exchanges_max(n) for n in (1, 25, 100, 1000)]
-    [40, 40, 10, 1]
-    """
-    return max(1, min(EXCHANGES_MAX, EXCHANGES_ALL // clients))
 
 
 def counted(n: int) -> str:
@@ -199,12 +194,14 @@ class Crew:
             member.is_lost = False
             self._check(member)
         for member in members:
-            member.is_here = parts.is_same_clock(member.facts, self.own)
             try:
                 member.clock = HostClock((self._read(member),))
             except (LostError, JumpedError) as error:
                 member.lose()
                 raise self._lost(member, f"does not come: {error}") from None
+        known = copies.apart([member.seen for member in self.members], self.own, self._now())
+        for member, facts in zip(self.members, known, strict=True):
+            member.facts, member.is_here = facts, parts.is_same_clock(facts, self.own)
 
     def _asked(self, member: Member, name: str) -> Pending:
         try:
@@ -276,10 +273,11 @@ class Crew:
 
     def _read(self, member: Member) -> Reading:
         exchanges: list[Exchange] = []
-        most = exchanges_max(len(self))
+        most = clock.exchanges_max(len(self))
         while len(exchanges) < most:
             sent = self._now()
-            stamp = int(member.ask("stamp"))
+            if not isinstance(stamp := member.ask("stamp"), int):
+                raise LostError("its clock is no number")
             exchanges.append(Exchange(sent, stamp, self._now()))
             result = reading(exchanges)
             if len(exchanges) >= min(EXCHANGES_MIN, most) and result.error_ns <= ERROR_NS_ENOUGH:

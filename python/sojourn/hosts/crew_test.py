@@ -5,13 +5,17 @@ Hosts are planted (a fake): agents are threads of this process.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.hosts import copies
 from sojourn.hosts import crew as crew_module
+from sojourn.hosts.about import about
+from sojourn.hosts.clock import Reading, same
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
 from sojourn.hosts.testing import Cluster, Host
@@ -81,3 +85,35 @@ def test_a_cluster_without_an_answer_is_a_fault_with_a_way_out() -> None:
     with pytest.raises(RunFault, match="no answer within 30 s") as fault:
         Fleet(SPEC, Headless(Host()))
     assert "it resumes" in fault.value.fix
+
+
+def test_a_copy_of_a_running_machine_is_no_part_of_it() -> None:
+    """Virtual machines of one saved state have one boot; each clock shows when its own went on."""
+    boot = {"boot": "b", "time": "t"}
+    own = {**about(), **boot}
+    cluster = Cluster(
+        Host(),
+        Host(offset_ns=5_000_000_000),
+        Host(offset_ns=-70_000_000),
+        facts=dict.fromkeys(range(3), boot),
+    )
+    with Fleet(SPEC, cluster, own=own) as fleet:
+        here, *others = fleet.crew.members
+        assert (here.is_here, here.facts["boot"]) == (True, "b")
+        assert [(one.is_here, one.facts["boot"]) for one in others] == [(False, "")] * 2
+        for one, offset_ns in zip(others, (5_000_000_000, -70_000_000), strict=True):
+            assert one.there(0) == pytest.approx(offset_ns, abs=50_000_000)
+        others[0].lose()
+        fleet.crew.ready()
+        assert [one.is_here for one in fleet.crew.members] == [True, False, False]
+
+
+def test_copies_on_other_hosts_are_several_machines_and_clients_of_one_are_not() -> None:
+    at, off = same(0), Reading(at_ns=0, offset_ns=3e9, error_ns=2e5)
+    facts = {"boot": "b", "time": "t"}
+    seen = [(facts, off), (facts, replace(off, offset_ns=3e9 + 3e5)), (facts, at)]
+    boots = [one["boot"] for one in copies.apart(seen, {"boot": "own", "time": "t"}, 0)]
+    assert boots == ["b", "b", ""]
+    later = replace(off, at_ns=60_000_000_000, offset_ns=3e9 + 25e6)
+    known = copies.apart([(facts, off), (facts, later)], {"boot": "own", "time": "t"}, later.at_ns)
+    assert [one["boot"] for one in known] == ["b", "b"], "a clock drifts after its reading"

@@ -150,7 +150,7 @@ class Fleet:
         """How long clients take to be ready: those of one machine in turn, machines at once."""
         machines: dict[str, list[Job]] = {}
         for member, job in zip(self.crew.members, jobs, strict=True):
-            machines.setdefault(str(member.facts["boot"] or member.nth), []).append(job)
+            machines.setdefault(parts.machine_of(member.facts, member.nth), []).append(job)
         asked_s = ASK_S * len(jobs)
         return asked_s + max(clients.prepared_s(tuple(own)) for own in machines.values())
 

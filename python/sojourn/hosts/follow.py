@@ -20,7 +20,7 @@ from sojourn.hosts.crew import Crew, Member
 from sojourn.hosts.engine import LostError, Pending
 from sojourn.run import generator_job
 from sojourn.run.generator import Watcher
-from sojourn.run.generator_output import summed
+from sojourn.run.generator_output import WINDOW, known, summed
 from sojourn.run.watch import Deadline
 
 BEAT_S = 1.0
@@ -37,6 +37,7 @@ class Following:
     def __init__(self, member: Member) -> None:
         self.member = member
         self.line: Mapping[str, Any] = {}
+        self._last: Mapping[str, Any] = {}
         self.is_over = False
         self.fault: Mapping[str, str] | None = None
         self._pending: Pending | None = None
@@ -61,11 +62,20 @@ class Following:
             return False
         pending, self._pending = self._pending, None
         table = pending.result(SILENT_S)
-        self.is_over, self.fault = bool(table["is_over"]), table["fault"]
-        line = {k: v for k, v in dict(table["line"]).items() if isinstance(v, int | float)}
-        is_new = bool(line) and line != self.line
-        self.line = line
-        return is_new
+        try:
+            self.is_over, self.fault = bool(table["is_over"]), table["fault"]
+            line = known(table["line"])
+        except (TypeError, LookupError, AttributeError):
+            raise LostError("its answer makes no sense") from None
+        if not line or line == self._last:
+            return False
+        self.line = self._last = line
+        return True
+
+    def handed(self) -> Mapping[str, Any]:
+        """Its last line of progress, with its window the first time: its requests count once."""
+        line, self.line = self.line, {k: v for k, v in self.line.items() if k != WINDOW}
+        return line
 
 
 def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Watcher) -> None:
@@ -115,15 +125,21 @@ def each(
     while rest or pending:
         while rest and len(pending) < IN_FLIGHT:
             member, own = rest.pop()
-            try:
+            with _lost(crew, member):
                 pending.append((member, member.remote.ask(name, *own)))
-            except LostError as error:
-                raise crew.lost(member, f"was lost: {error}") from None
         member, answer = pending.popleft()
-        try:
-            yield member, answer.result(within_s)
-        except LostError as error:
-            raise crew.lost(member, f"was lost: {error}") from None
+        with _lost(crew, member):
+            result = answer.result(within_s)
+        yield member, result
+
+
+@contextlib.contextmanager
+def _lost(crew: Crew, member: Member) -> Iterator[None]:
+    """A member that is lost in here is the fault of the run."""
+    try:
+        yield
+    except LostError as error:
+        raise crew.lost(member, f"was lost: {error}") from None
 
 
 def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
@@ -139,22 +155,20 @@ def _follow(
     near_s = min(BEAT_S, NEAR_S + NEAR_EACH_S * len(every))
     while any(not one.is_over for one in every):
         for one in every:
-            one.beat()
+            with _lost(crew, one.member):
+                one.beat()
         nap_s = min(BEAT_S, max(near_s, over_s - time.monotonic()))
         ready, _, _ = select.select(watcher.sources(), [], [], nap_s)
         if ready:
             watcher.look()
         is_new = False
         for one in every:
-            try:
+            with _lost(crew, one.member):
                 is_new |= one.hear()
-            except LostError as error:
-                raise crew.lost(one.member, f"was lost: {error}") from None
             if one.fault is not None:
                 raise fault_of(one.member, one.fault, len(crew))
-        lines = [one.line for one in every if one.line]
-        if is_new and len(lines) == len(every):
-            whole = summed(lines)
+        if is_new and all(one.line for one in every):
+            whole = summed([one.handed() for one in every])
             watcher.of_load(0, whole)
             watcher.second(whole)
         if deadline.is_over:

@@ -25,6 +25,7 @@ from sojourn.hosts import pack
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.pack import Opened
+from sojourn.hosts.parts import machine_of
 from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, last_bin, named, tails, unequal
 from sojourn.run.generator_job import Files
 from sojourn.samples import HOSTS
@@ -90,7 +91,8 @@ def part(member: Member, job: Job, files: Files, own: Opened) -> Part:
 def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[str, Any]:
     """Write the result of all, and what it is made of; returns the result."""
     every = [part.opened for part in parts]
-    whole = clients.merged([part.corrected for part in parts], job, pack.Sums(every))
+    machines = [machine_of(part.member.facts, part.member.nth) for part in parts]
+    whole = clients.merged([part.corrected for part in parts], job, pack.Sums(every), machines)
     disk.keep_json(files.result, whole, indent=1)
     if job.get("hlog"):
         disk.keep_text(Path(str(job["hlog"])), pack.merged_hlog(every))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sojourn import disk
-from sojourn.hosts import crew, follow
+from sojourn.hosts import clock, follow
 from sojourn.hosts.fleet import FILES_OF, Fleet
 from sojourn.hosts.simulated_testing import Imaginary, Model
 from sojourn.hosts.testing import Notes
@@ -43,7 +43,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SOJOURN_STATE", str(tmp_path_factory.mktemp("lab") / "state"))
         patched.setattr(follow, "NEAR_S", 1.0)  # as few questions while load runs as can be
-        patched.setattr(crew, "EXCHANGES_MAX", 1)  # few clients have more of them each
+        patched.setattr(clock, "EXCHANGES_MAX", 1)  # few clients have more of them each
         yield
 
 

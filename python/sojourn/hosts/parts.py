@@ -107,8 +107,13 @@ def _machines(hosts: Sequence[Facts]) -> list[list[int]]:
     """Clients by the machine that they share, in order."""
     result: dict[str, list[int]] = {}
     for nth, facts in enumerate(hosts):
-        result.setdefault(facts["boot"] or f"unknown {nth}", []).append(nth)
+        result.setdefault(machine_of(facts, nth), []).append(nth)
     return list(result.values())
+
+
+def machine_of(facts: Facts, nth: int) -> str:
+    """The machine of a client: its boot, or a name of its own where that is not known."""
+    return str(facts["boot"] or f"unknown {nth}")
 
 
 def _pool(job: Job, facts: Facts, own: Facts) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +19,7 @@ from typing import IO, Any
 from sojourn import disk, errors
 from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.hosts.crew import ANSWER_S_MAX, HIRE_S_MAX, RESUMES
-from sojourn.hosts.engine import Engine, Facts, LostError, Node, Remote
+from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.run.watch import Event, Show
 from sojourn.spec.hosts import NeedsSpec
 from sojourn.visible import in_line
@@ -112,9 +112,23 @@ class Station:
 
     def ask(self, name: str, *args: Any, within_s: float = ANSWER_S_MAX) -> Any:
         """Ask its agent; RunFault where there is no answer."""
+        return self.answer(self.asked(name, *args), within_s)
+
+    def asked(self, name: str, *args: Any) -> Pending:
+        """Ask its agent, whose answer is on its way then; RunFault where it cannot be asked."""
         assert self._remote is not None  # noqa: S101  # it was hired
+        with self._or_lost():
+            return self._remote.ask(name, *args)
+
+    def answer(self, pending: Pending, within_s: float = ANSWER_S_MAX) -> Any:
+        """What it was asked; RunFault where there is no answer."""
+        with self._or_lost():
+            return pending.result(within_s)
+
+    @contextlib.contextmanager
+    def _or_lost(self) -> Iterator[None]:
         try:
-            return self._remote.ask(name, *args).result(within_s)
+            yield
         except LostError as error:
             self.is_lost = True
             raise self._lost(f"was lost: {error}") from None

@@ -127,18 +127,23 @@ def last_bin(counts: NDArray[np.int64], q: float) -> int:
 def as_many(x: int, n: int, all_x: int, all_n: int) -> float:
     """Probability that n draws without putting back have x or more of all_x among all_n.
 
-    The hypergeometric tail: its first term by gamma functions, each next one by a ratio.
+    The hypergeometric tail: its first term by gamma functions, each next one by a ratio. Below the
+    mean it is what the other tail leaves: there the first term may be too small for a float.
 
     >>> round(as_many(2, 3, 2, 4), 12), as_many(0, 3, 2, 4)
     (0.5, 1.0)
+    >>> as_many(300, 300_000, 12_000, 1_200_000)
+    1.0
     """
     if x <= max(0, n + all_x - all_n):
         return 1.0
     if x > min(n, all_x):
         return 0.0
+    middle = n * all_x / all_n
+    if x < middle:  # fewer than x of the slow are its own: more than all_x - x are the others'
+        return 1.0 - as_many(all_x - x + 1, all_n - n, all_x, all_n)
     term = math.exp(_log_ways(all_x, x) + _log_ways(all_n - all_x, n - x) - _log_ways(all_n, n))
     result = term
-    middle = n * all_x / all_n
     for i in range(x, min(n, all_x)):
         term *= (all_x - i) * (n - i) / ((i + 1) * (all_n - all_x - n + i + 1))
         result += term

@@ -17,6 +17,7 @@ from sojourn.hosts.tail import (
     TIMES,
     Tail,
     again,
+    as_many,
     in_all_parts,
     last_bin,
     named,
@@ -230,3 +231,13 @@ def test_episodes_are_drawn_as_a_whole() -> None:
     surplus = beyond - beyond.sum(axis=0) / 4
     assert again(requests, beyond, surplus[0], 0) == pytest.approx(0.25**10, rel=0.5)
     assert again(requests, beyond, surplus[1], 1) == 1.0
+
+
+@pytest.mark.parametrize("share", [0.001, 0.005, 0.0099, 0.01, 0.0101, 0.012])
+def test_the_probability_of_as_many_is_that_of_a_draw_on_both_sides_of_its_mean(
+    share: float,
+) -> None:
+    n, all_n = 300_000, 1_200_000
+    x, all_x = round(share * n), all_n // 100
+    wanted = float(stats.hypergeom.sf(x - 1, all_n, all_x, n))
+    assert as_many(x, n, all_x, all_n) == pytest.approx(wanted, rel=1e-6, abs=1e-12)

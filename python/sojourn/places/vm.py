@@ -38,6 +38,7 @@ from sojourn.places.place import EMULATED, GuestLinks, Place, PlaceKind
 from sojourn.places.platform import ceph, libvirt, nbd
 from sojourn.places.platform import storage as storages
 from sojourn.places.platform import switch as switches
+from sojourn.places.platform.daemons import files
 from sojourn.places.platform.libvirt import Libvirt
 from sojourn.places.platform.storage import Storage
 from sojourn.places.platform.switch import Switch
@@ -130,7 +131,8 @@ class Vm(Place):
             if libvirt.NAME in self._options:
                 self._libvirt = Libvirt(self._name, folder, book)
                 self._libvirt.enter()
-            self._verdict = trial.verdict(kernel, folder / "trial", book)
+            with files("the trial of KVM", folder):
+                self._verdict = trial.verdict(kernel, folder / "trial", book)
         except OSError as error:
             self.leave()
             raise HostFault(

@@ -14,7 +14,7 @@ from sojourn.plan import design, failures, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.plan.questions import Questions
-from sojourn.record import clocks
+from sojourn.record import clocks, servers
 from sojourn.record.point import culprits_of, pace_of
 from sojourn.record.summarised import all_summarised, asked_quantiles, summary_of
 from sojourn.samples import culprits, read_json
@@ -67,7 +67,7 @@ def _study_data(record: Record, questions: Questions, readers: Readers) -> Study
         ),
         questions=questions,
         setups={
-            label: (*_setup(facts), *clocks.rows(_folders(record, outcomes, label)))
+            label: (*_setup(facts), *_of_hosts(tuple(_folders(record, outcomes, label))))
             for label, facts in served.items()
         },
         cpu_kinds={label: unlike.stored(facts) for label, facts in served.items()},
@@ -130,6 +130,11 @@ def _folders(record: Record, outcomes: Sequence[Outcome], home: str) -> Iterator
         levels = design.levels_of(record.study, outcome.point)
         if record.study.hosts and design.home(outcome.point.service, levels) == home:
             yield record.folder_of(outcome)
+
+
+def _of_hosts(folders: Sequence[Path]) -> tuple[tuple[str, str], ...]:
+    """What points say of their clients' clocks, and of hosts that served in turn."""
+    return (*clocks.rows(folders), *servers.rows(folders))
 
 
 def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -85,7 +85,12 @@ def second_of(line: bytes) -> Mapping[str, Any] | None:
         table = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return dict(_known(table)) if isinstance(table, dict) else None
+    return known(table) if isinstance(table, dict) else None
+
+
+def known(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a line of progress is understood: its finite numbers and those of its window."""
+    return dict(_known(table))
 
 
 def _known(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
@@ -193,17 +194,18 @@ class HostsSpec(Model):
         one = self.platforms.get(self.server)
         return one.cpu_quota if one else ""
 
-    @property
-    def machines(self) -> int | None:
-        """How many machines take part, the lab's own included; None: the cluster knows."""
+    def machines(self, servers: Sequence[str]) -> int | None:
+        """How many machines take part, the lab's own included; None: the cluster knows.
+
+        Args:
+            servers: all that the study has under its levels; "": the lab's own host.
+        """
         if self.local:
             return 1
-        if self.clients is None or any("=" in name for name in self.clients):
+        names = {*(self.clients or ()), *servers, *self.neighbours, *self.observers} - {""}
+        if self.clients is None or any("=" in name for name in names):
             return None
-        others = (self.server, *self.neighbours, *self.observers)
-        if any("=" in name for name in others):
-            return None
-        return 1 + len({*self.clients, *filter(None, others)})
+        return 1 + len(names)
 
     @property
     def local(self) -> int:

@@ -285,6 +285,7 @@ def test_the_table_names_every_file() -> None:
         "__init__",
         "client",
         "merge",
+        "merge_test",
         "hdr",
         "hdr_test",
         "logs",

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from hdrh.histogram import HdrHistogram
 
 from sojourn import units
-from sojourn.actors.clients import hdr, replies, sessions
+from sojourn.actors.clients import hdr, replies, sessions, turns
 from sojourn.actors.clients.client import Job
 
 Result: TypeAlias = Mapping[str, Any]
@@ -29,18 +29,23 @@ SPANS = (
     "send_lag_ns",
     "pick_up_ns",
 )
-CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that sleeps may use alone
 UNKNOWN, HOLDS, VIOLATED = "unknown", "holds", "violated"
 
 
 @hdr.in_words()
-def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) -> dict[str, Any]:
+def merged(
+    results: Sequence[Result],
+    job: Job,
+    sums: hdr.Sums | None = None,
+    machines: Sequence[str] = (),
+) -> dict[str, Any]:
     """One result of several.
 
     Args:
         results: of each process, in order; each began at the same instant.
         job: that was shared among them.
         sums: of their histograms; None: they are in the results.
+        machines: on which each ran, because CPUs of two have the same numbers; (): all on one.
 
     Raises:
         RunFault: a histogram cannot be read.
@@ -50,7 +55,8 @@ def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) ->
     totals = {name: sums.total(name) for name in SPANS}
     spans = {name: hdr.span([one[name] for one in results], totals[name]) for name in SPANS}
     parts = _parts(results, spans["sojourn_ns"], sums)
-    verdict, reasons = _judged(results, job, spans["sojourn_ns"], totals["sojourn_ns"])
+    crowded = turns.crowded(results, machines or [""] * len(results))
+    verdict, reasons = _judged(results, job, spans["sojourn_ns"], totals["sojourn_ns"], crowded)
     return {
         **first,
         "job": _job(results, job),
@@ -79,7 +85,7 @@ def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) ->
         **spans,
         "probe_sojourn_ns": _probe(results),
         "windows": _windows([result.get("windows") for result in results]),
-        "server_stops": first.get("server_stops"),
+        "server_stops": next(filter(None, (one.get("server_stops") for one in results)), None),
         "undisturbed_ns": None,  # one process alone has a log of the server's CPUs
         "threads": parts,
         "checks": _by_rules(CHECKS, [result["checks"] for result in results], weights),
@@ -102,11 +108,14 @@ def _job(results: Sequence[Result], job: Job) -> dict[str, Any]:
 
 
 def _judged(
-    results: Sequence[Result], job: Job, sojourn: Mapping[str, Any], total: HdrHistogram
+    results: Sequence[Result],
+    job: Job,
+    sojourn: Mapping[str, Any],
+    total: HdrHistogram,
+    crowded: str,
 ) -> tuple[str, list[str]]:
     if any(result["verdict"] == UNKNOWN for result in results):
         return UNKNOWN, _notices(results, "reasons", UNKNOWN)
-    crowded = _crowded(results)
     if crowded:
         return UNKNOWN, [crowded]
     q, bound = float(job.get("qos_quantile") or 0.0), str(job.get("qos_bound") or "")
@@ -118,23 +127,6 @@ def _judged(
     text = "infinite (failed requests)" if outcome is None else units.show_ns(outcome)
     at = f"the bound is {units.show_ns(bound_ns)}"
     return VIOLATED, [f"qos: quantile {q:g} of the sojourn time is {text}, {at}"]
-
-
-def _crowded(results: Sequence[Result]) -> str:
-    """Whether processes that share a CPU kept each other from it; each alone cannot tell."""
-    used: Counter[str] = Counter()
-    for result in results:
-        if result["job"].get("wait", "").startswith("sleep"):
-            cpus = str(result["job"].get("cpus", ""))
-            used[cpus] += sum(thread["cpu_share"] for thread in result["threads"])
-    full = [(cpus, share) for cpus, share in used.items() if cpus.isdigit() and share > CPU_MAX]
-    if not full:
-        return ""
-    cpus, share = full[0]
-    return (
-        f"client: together the clients on CPU {cpus} used {share:.0%} of it, {CPU_MAX:.0%} may be; "
-        "use fewer clients, a lower load or more CPUs"
-    )
 
 
 def _notices(results: Sequence[Result], key: str, verdict: str = "") -> list[str]:
@@ -247,7 +239,9 @@ def _furthest_from_1(values: Sequence[Any], _: Sequence[int] = ()) -> Any:
 
 def _mean(values: Sequence[Any], weights: Sequence[int]) -> Any:
     """By requests; None if any is not known."""
-    if any(value is None for value in values) or not sum(weights):
+    if any(value is None for value in values):
+        return None
+    if not sum(weights):
         return _first(values)
     return sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
 

@@ -12,13 +12,15 @@ do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sojourn.actors.clients.client import Job
 from sojourn.host.tree import cpu_list
 
 SPINS = {"spin", "auto"}
+CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that sleeps may use alone
 
 
 def taken(jobs: Sequence[Job], by: Path) -> list[Job]:
@@ -45,6 +47,25 @@ def taken(jobs: Sequence[Job], by: Path) -> list[Job]:
         else:
             results.append({**job, "wait": "yield", "turns": str(by)})
     return results
+
+
+def crowded(results: Sequence[Mapping[str, Any]], machines: Sequence[str]) -> str:
+    """Whether processes that share a CPU kept each other from it; each alone cannot tell."""
+    used: Counter[tuple[str, str]] = Counter()
+    for result, machine in zip(results, machines, strict=True):
+        if result["job"].get("wait", "").startswith("sleep"):
+            own = machine, str(result["job"].get("cpus", ""))
+            used[own] += sum(thread["cpu_share"] for thread in result["threads"])
+    full = [
+        (cpus, share) for (_, cpus), share in used.items() if cpus.isdigit() and share > CPU_MAX
+    ]
+    if not full:
+        return ""
+    cpus, share = full[0]
+    return (
+        f"client: together the clients on CPU {cpus} used {share:.0%} of it, {CPU_MAX:.0%} may be; "
+        "use fewer clients, a lower load or more CPUs"
+    )
 
 
 def _seats(job: Job) -> list[int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.places.place import PlaceOption
+from sojourn.places.platform.daemons import files
 from sojourn.places.platform.storage import Storage
 
 PORT = 3300  # of a monitor that speaks version 2 of the protocol
@@ -82,9 +83,10 @@ class Ceph(Storage):
                 fix="apt install qemu-block-extra; or take the option nbd",
             )
         fsid = str(uuid.uuid4())
-        self._conf.write_text(conf(self._folder, self._address, fsid), encoding="ascii")
-        for name in ("mon", "osd"):
-            (self._folder / name).mkdir(mode=0o700)
+        with files(self._daemons.what, self._folder):
+            self._conf.write_text(conf(self._folder, self._address, fsid), encoding="ascii")
+            for name in ("mon", "osd"):
+                (self._folder / name).mkdir(mode=0o700)
         place = f"[v2:{self._address}:{PORT}/0]"
         chart = self._folder / "monmap"
         words = ("--create", "--fsid", fsid, "--addv", "a", place, chart)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,23 @@ POLL_S = 0.02
 TEXT_MAX = 200  # letters of what a tool reported
 STOP_S = 3.0
 OTHERS_MIN = 2  # a client that spins leaves little of a CPU
+
+
+@contextlib.contextmanager
+def files(what: str, at: Path) -> Iterator[None]:
+    """What the system refuses in here is a file of this part: no matter of rights or of a kernel.
+
+    Raises:
+        HostFault: it refused one.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise HostFault(
+            f"{what}: a file cannot be made or read: {error.strerror or error}",
+            at=str(error.filename or at),
+            fix="see whether its folder is there, may be written and has room",
+        ) from None
 
 
 @dataclass(slots=True)

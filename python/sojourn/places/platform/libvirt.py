@@ -29,7 +29,7 @@ from sojourn.places.guest.qemu import Machine
 from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book
 from sojourn.places.place import PlaceOption
-from sojourn.places.platform.daemons import Daemons
+from sojourn.places.platform.daemons import Daemons, files
 from sojourn.places.platform.libvirt_domain import Domain
 from sojourn.places.process import Process
 
@@ -96,10 +96,20 @@ class Libvirt:
         """Start libvirtd.
 
         Raises:
-            HostFault, RunFault, OSError: it cannot be; what was made is left to `leave`.
+            HostFault, RunFault: it cannot be; what was made is left to `leave`.
         """
         for program in PACKAGES:
             _tool(program)
+        with files(NAME, self._at):
+            cache = self._write()
+        space = (_util("unshare"), "--mount", "--propagation", "private")
+        own = ("-f", "/etc/libvirt/libvirtd.conf", "-p", self._at / "run/libvirtd.pid")
+        words = (*space, "/bin/sh", SCRIPT, self._at, cache, _tool(DAEMON), *own)
+        self._daemons.start(DAEMON, words)
+        self._daemons.wait((self._at / "libvirt-sock").exists, READY_S_MAX)
+
+    def _write(self) -> Path:
+        """Write its files; returns the folder for what it learns of QEMU."""
         (self._at / "etc").mkdir(mode=0o700, parents=True)
         cache = cache_folder() / NAME
         if not doubt(cache):
@@ -118,11 +128,7 @@ class Libvirt:
             whole = f"{text.rstrip()}\n{more}"
             (self._at / name).write_text(whole, encoding="utf-8", errors="surrogateescape")
         self._emulator = emulator(cache, programs.find(parts.QEMU))
-        space = (_util("unshare"), "--mount", "--propagation", "private")
-        own = ("-f", "/etc/libvirt/libvirtd.conf", "-p", self._at / "run/libvirtd.pid")
-        words = (*space, "/bin/sh", SCRIPT, self._at, cache, _tool(DAEMON), *own)
-        self._daemons.start(DAEMON, words)
-        self._daemons.wait((self._at / "libvirt-sock").exists, READY_S_MAX)
+        return cache
 
     def start(self, machine: Machine, launch: Launch) -> Process:
         """Start a guest as a domain.
@@ -144,7 +150,8 @@ class Libvirt:
                 variables=variables,
             )
             path = machine.at / "domain.xml"
-            path.write_text(text, encoding="utf-8")
+            with files(NAME, path):
+                path.write_text(text, encoding="utf-8")
             self._ask("create", str(path), within_s=CREATE_S_MAX)
         file = self._at / f"run/qemu/{name}.pid"
         return Domain(launch, name, file, partial(self.destroy, name))

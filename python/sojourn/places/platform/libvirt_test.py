@@ -170,6 +170,18 @@ def test_what_lacks_is_named_with_its_package(tools: Path, tmp_path: Path) -> No
     assert option.programs == libvirt.PACKAGES
 
 
+def test_a_file_of_libvirt_that_cannot_be_made_is_named_as_one(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "vm").mkdir()
+    (tmp_path / "vm" / libvirt.NAME).write_text("in the way")
+    under = Libvirt(NAME, tmp_path / "vm", Book([]))
+    with pytest.raises(HostFault) as caught:
+        under.enter()
+    assert caught.value.what.startswith("libvirt: a file cannot be made or read: ")
+    assert caught.value.at.startswith(str(tmp_path / "vm" / libvirt.NAME))
+    assert "has room" in caught.value.fix
+    under.leave()
+
+
 def test_a_domain_that_libvirt_refuses_is_reported_in_its_words(
     tools: Path, tmp_path: Path, machine: Machine
 ) -> None:

@@ -100,6 +100,20 @@ def test_only_a_node_that_bears_the_labs_name_is_undone(done: list[str], tmp_pat
     assert (tmp_path / "var" / "somebody").is_dir()
 
 
+def test_a_node_without_room_for_its_files_is_no_matter_of_rights(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "ROOT", tmp_path / "nowhere")
+    node = nbd.Nbd(NAME, NODE, "10.0.0.3", Book(done))
+    with pytest.raises(HostFault, match=r"storage node \(nbd\): a file cannot be made") as caught:
+        node.enter(switch.Bridge(BRIDGE), INNER)
+    assert caught.value.at == str(tmp_path / "nowhere" / NAME)
+    with pytest.raises(HostFault, match="a file cannot be made") as caught:
+        node.disk(tmp_path, None, ())
+    assert caught.value.at == str(tmp_path / "nowhere" / NAME / "disk1.raw")
+    node.leave()
+
+
 def test_the_disk_has_room_for_twice_the_folder(tmp_path: Path, tools: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "data").write_bytes(bytes(5 << 20))

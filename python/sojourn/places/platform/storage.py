@@ -20,7 +20,7 @@ from sojourn.places.guest.qemu import Disk
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.platform import image
-from sojourn.places.platform.daemons import Daemons
+from sojourn.places.platform.daemons import Daemons, files
 from sojourn.places.platform.switch import Switch
 from sojourn.places.users import User
 
@@ -63,7 +63,8 @@ class Storage(ABC):
         made, path = self._made, self._netns
         folder = {"name": self._folder.name}
         remove = partial(disk.tree.remove, self._folder)
-        made.step(ENTRY, folder, partial(self._folder.mkdir, mode=0o700), remove)
+        with files(self._daemons.what, self._folder):
+            made.step(ENTRY, folder, partial(self._folder.mkdir, mode=0o700), remove)
         make, unmake = partial(network.make, path), partial(network.remove, path)
         made.step("netns", {"name": path.name}, make, unmake)
         facts = {"name": self._node.name, "mac": self._node.mac}
@@ -84,7 +85,8 @@ class Storage(ABC):
         """
         self._count += 1
         at = self._folder / f"disk{self._count}.raw"
-        size = image.write(at, folder, user, self._daemons)
+        with files(self._daemons.what, at):
+            size = image.write(at, folder, user, self._daemons)
         words = self._put(at, f"disk{self._count}")
         self._daemons.keep_off(cpus)
         return Disk(words=words, bytes=size)

@@ -1,0 +1,111 @@
+"""What is heard of clients while load runs, and who is lost.
+
+Agents are imagined (fakes): each answers what a test wrote down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn.errors import RunFault
+from sojourn.hosts import follow
+from sojourn.hosts.engine import LostError
+from sojourn.run.generator import Watcher
+from sojourn.run.watch import Deadline
+
+OVER: Mapping[str, Any] = {"is_over": True, "line": {}, "fault": None}
+
+
+class Agent:
+    """Answers `look` by one reply after the other; a reply that is an error is raised."""
+
+    def __init__(self, *replies: Any) -> None:
+        self.replies = list(replies)
+
+    def ask(self, name: str) -> Any:
+        assert name == "look"
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return SimpleNamespace(is_there=lambda: True, result=lambda _: reply)
+
+
+class Watched(Watcher):
+    def __init__(self) -> None:
+        self.lines: list[Mapping[str, Any]] = []
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        self.lines.append(line)
+
+
+class Crew:
+    """Knows who was lost, as `crew.Crew` says it."""
+
+    def __init__(self, *agents: Agent) -> None:
+        self.members = [SimpleNamespace(remote=agent) for agent in agents]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def lost(self, member: Any, why: str) -> RunFault:
+        return RunFault(f"client {self.members.index(member) + 1} {why}", at="", fix="")
+
+
+def heard(*agents: Agent) -> Sequence[Mapping[str, Any]]:
+    crew: Any = Crew(*agents)
+    watched = Watched()
+    every = [follow.Following(member) for member in crew.members]
+    follow._follow(crew, every, watched, Deadline(30.0), over_s=0.0)
+    return watched.lines
+
+
+def line(t_s: float, n: int) -> dict[str, Any]:
+    window = {"length_ms": 1000, "n": n, "above": 1, "p99_ns": 7, "hi_ns": None}
+    return {"is_over": False, "fault": None, "line": {"t_s": t_s, "done_rps": n, "window": window}}
+
+
+def test_windows_of_clients_add_up_for_a_manager() -> None:
+    one, two = heard(
+        Agent(line(1.0, 100), line(2.0, 30), OVER), Agent(line(1.0, 50), line(2.0, 40), OVER)
+    )
+    assert (one["done_rps"], two["done_rps"]) == (150, 70)
+    assert one["window"] == {"length_ms": 1000, "n": 150, "above": 2}
+    assert two["window"] == {"length_ms": 1000, "n": 70, "above": 2}
+
+
+def test_a_single_client_has_its_whole_window() -> None:
+    (one,) = heard(Agent(line(1.0, 100), OVER))
+    assert one["window"] == {"length_ms": 1000, "n": 100, "above": 1, "p99_ns": 7}
+
+
+def test_a_window_is_handed_on_once() -> None:
+    """A client that said nothing new has no new requests."""
+    one, two = heard(
+        Agent(line(1.0, 100), line(2.0, 30), OVER), Agent(line(1.0, 50), line(1.0, 50), OVER)
+    )
+    assert one["window"]["n"] == 150
+    assert two["window"] == {}
+    assert two["done_rps"] == 80, "its last rate is still the best that is known"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (LostError("the cluster was left"), "was lost: the cluster was left"),
+        (None, "was lost: its answer makes no sense"),
+        ({"is_over": False, "line": 7, "fault": None}, "was lost: its answer makes no sense"),
+    ],
+)
+def test_who_cannot_be_asked_or_understood_is_lost(reply: Any, why: str) -> None:
+    with pytest.raises(RunFault, match=f"client 2 {why}"):
+        heard(Agent(line(1.0, 1), OVER), Agent(line(1.0, 1), reply))
+
+
+def test_numbers_that_are_none_are_left_out() -> None:
+    bad = {"is_over": False, "fault": None, "line": {"t_s": 1.0, "errors": float("nan")}}
+    (one,) = heard(Agent(bad, OVER))
+    assert one == {"t_s": 1.0}
