@@ -23,7 +23,7 @@ from sojourn import disk
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.manage import basis, checks, reload
+from sojourn.manage import abreast, basis, checks, reload
 from sojourn.manage.absent import Absent
 from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
@@ -196,6 +196,7 @@ class Manager:
             memory = decision.memory
             for change in decision.changes:
                 self._change(change, look)
+            abreast.put(self.groups)
 
     def _note_round(self) -> None:
         after_s = self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)

@@ -18,13 +18,12 @@ from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.cpu_weight import USUAL, CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import actuators, limits, locks, members
+from sojourn.manage import actuators, limits, locks, members, placed
 from sojourn.manage.actuators import Actuator, Member
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.notes import Notes
+from sojourn.manage.placed import CPUSET
 from sojourn.manage.process import Process
-
-CPUSET = "cpuset.cpus"
 
 
 @dataclass(slots=True)
@@ -39,6 +38,8 @@ class Named:
         disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
         allocation: what the manager has set.
         start: what was in force before it.
+        own: CPUs that the manager has set; none: it has not set any.
+        first: of a service: how many CPUs the services before it have.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Named:
     disk: str = ""
     allocation: Allocation = field(default_factory=Allocation)
     start: Allocation = field(default_factory=Allocation)
+    own: tuple[int, ...] = ()
+    first: int = 0
     _moved: set[Knob] = field(default_factory=set)
     _process: Process | None = None
     _notes: Notes | None = None
@@ -114,7 +117,8 @@ class Named:
     def _own_cpus(self) -> tuple[int, ...]:
         """CPUs that are its own by `cores`; none where it may use all, or has none."""
         count = self.allocation.cores
-        return self.cpus[-count:] if count and self.cpuset and count < len(self.cpus) else ()
+        is_some = count and self.cpuset and count < len(self.cpus)
+        return placed.own(self.cpus, count, None) if is_some else ()
 
     def lacks(self) -> dict[Knob, Lack]:
         """What keeps its actuators from being used here, by knob."""
