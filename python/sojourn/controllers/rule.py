@@ -51,6 +51,10 @@ class OfKind:
         """Refuse it, as the kind does, with what its constants ask for."""
         self.kind.check(present, self.kind.asks(self.constants), reasons)
 
+    def check_windows(self, every_s: float) -> None:
+        """Refuse it where the source has windows each `every_s` that are too long for it."""
+        self.kind.check_windows(self.constants, every_s)
+
     def decide(self, history: History) -> Decision:
         """What the kind decides at this history."""
         return self.kind.decide(history)

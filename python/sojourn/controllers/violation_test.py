@@ -1,17 +1,20 @@
-"""What `posterior` makes of windows that are not exactly a second long, as an endpoint's are."""
+"""Windows that are not exactly a second long, as those of an endpoint."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from sojourn.controllers import kind
 from sojourn.controllers.look import LOOKS_MAX, Decision, History, Look, Window
 from sojourn.controllers.posterior import CONSTANTS
-from sojourn.controllers.testing import look
+from sojourn.controllers.rule import OfKind
+from sojourn.controllers.testing import follow, look
 from sojourn.controllers.violation import pooled
+from sojourn.errors import SpecFault
 
 EVERY_S = 0.1
 
@@ -36,7 +39,8 @@ def of_endpoint(length_s: float, rps: float, late: float, seconds: float) -> Ite
 
 
 def decided(looks: Iterator[Look]) -> Sequence[tuple[Look, Decision]]:
-    results, past, memory, one = [], tuple[Look, ...](), {}, kind("posterior")
+    results, past, one = [], tuple[Look, ...](), kind("posterior")
+    memory: dict[str, Any] = {}
     for now in looks:
         past = (*past, now)[-LOOKS_MAX:]
         decision = one.decide(History(looks=past, memory=memory, constants=CONSTANTS))
@@ -58,12 +62,13 @@ def test_few_requests_of_which_twice_too_many_are_late_are_seen_in_windows_of_an
 
 
 def test_each_window_is_added_once_whenever_the_looks_come() -> None:
-    past, memory = tuple[Look, ...](), {"since": 0.0, "pools": {}}
+    past = tuple[Look, ...]()
+    memory: dict[str, Any] = {"since": 0.0, "pools": {}}
     for now in of_endpoint(1.003, rps=200, late=0.02, seconds=60.3):
         past = (*past, now)[-LOOKS_MAX:]
         history = History(looks=past, memory=memory, constants=CONSTANTS)
         memory = {"since": 0.0, "pools": {"web": pooled(history, "web")}}
-    pool = memory["pools"]["web"]  # type: ignore[index]
+    pool = memory["pools"]["web"]
     assert 55 <= pool["windows"] <= 60
     assert pool["s"] == pytest.approx(1.003 * pool["windows"])
     assert pool["n"] == 201 * pool["windows"]
@@ -76,3 +81,38 @@ def test_a_window_a_little_longer_than_asked_for_is_that_window(
     window = Window(length_ms=length_ms, n=100, p99_ns=2e6)
     group = look(1.0).groups["web"].model_copy(update={"windows": (window,)})
     assert (group.slack(1000) == -1.0) is is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "every_s", "constants", "is_refused"),
+    [
+        ("parties", 1.0, {}, True),
+        ("parties", 1.0, {"sample_s": 1.0}, False),
+        ("parties", 0.1, {}, False),
+        ("osml-gates", 1.0, {}, True),
+        ("proportional", 1.0, {}, False),
+        ("clite", 5.0, {}, True),
+        ("heracles", 5.0, {}, False),
+        ("posterior", 60.0, {}, False),
+    ],
+)
+def test_a_rule_for_which_every_window_is_too_long_is_refused(
+    name: str, every_s: float, constants: dict[str, float], *, is_refused: bool
+) -> None:
+    one = OfKind(kind(name), constants)
+    if not is_refused:
+        one.check_windows(every_s)
+        return
+    with pytest.raises(SpecFault, match=f"and the source has one each {every_s:g} s"):
+        one.check_windows(every_s)
+
+
+def test_parties_reads_windows_of_the_length_of_its_samples() -> None:
+    window = Window(length_ms=1002, n=100, p99_ns=2e6)
+    looks = []
+    for second in range(1, 5):
+        now = look(float(second), None, cpus=8, web={"cores": 4}, batch={"cores": 4})
+        web = now.groups["web"].model_copy(update={"windows": (window,)})
+        looks.append(now.model_copy(update={"groups": {**now.groups, "web": web}}))
+    assert not any(follow("parties", looks))
+    assert ("web", "cores", 5) in follow("parties", looks, sample_s=1.0)[0]

@@ -1,4 +1,4 @@
-"""Services side by side: each gets its CPUs behind those of the services before it."""
+"""Services side by side: each has its CPUs behind those of the ones before it."""
 
 from __future__ import annotations
 

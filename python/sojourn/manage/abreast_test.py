@@ -1,4 +1,4 @@
-"""Services side by side, on real control groups and on a made-up version 2 (a fake)."""
+"""Services side by side, on real control groups and on a made-up version 2."""
 
 from __future__ import annotations
 

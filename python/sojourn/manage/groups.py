@@ -5,7 +5,8 @@
 A control group stays where it is and is only written to. A process that was named by its number is
 moved, with its children, into a group of the lab's own, which is removed at the end. Files and
 their forms are those of the knobs `cpu_quota`, `cpu_weight` and `cpu_idle`; `cores` is the file
-`cpuset.cpus` (`placed`). The rest is in `limits`. The kernel takes no weight of an idle group: it is set when the group is idle no longer.
+`cpuset.cpus` (`placed`). The rest is in `limits`. The kernel takes no weight of an idle group: it
+is set when the group is idle no longer.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Managed(Named):
                 self._enter(self._on)
         else:
             self._lock(self._folders)
+            self._lock(self._above(), is_shared=True)
         if was is not None:
             self._lift(was.quota)
         if self.cpu is not None:

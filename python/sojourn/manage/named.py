@@ -85,6 +85,12 @@ class Named:
             return self._process.pids() if self._process else ()
         return members.pids(self.tree, self._folders[0]) if self._folders else ()
 
+    def _above(self) -> list[str]:
+        """The folders above its own, each once."""
+        every = [one for one in (self.cpu, self.cpuset, *self.others.values()) if one]
+        above = [locks.above(self.tree, one.folder, one.hierarchy.mount) for one in every]
+        return [*dict.fromkeys(folder for one in above for folder in one)]
+
     def find(self) -> None:
         """Find its folders, and read what is in force; HostFault if there is no such group."""
         if self.spec.pid:
@@ -99,7 +105,7 @@ class Named:
             raise self._absent(f"{self.spec.disk} is on no disk that could be limited")
         self.others = limits.find(self._named, self.tree, self.disk)
         if self.cpu is None and self.cpuset is None:
-            raise self._absent(f"there is no control group {self.spec.cgroup}")
+            raise self._lacking()
         if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
             raise self._absent("its quota has a burst, which is not supported")
         every = (self.cpu, self.cpuset, *self.others.values())
@@ -142,6 +148,20 @@ class Named:
     def _absent(self, what: str) -> HostFault:
         fix = "see /proc/PID/cgroup for the path of a process's group"
         return HostFault(what, at=f"groups.{self.name}", fix=fix)
+
+    def _lacking(self) -> HostFault:
+        """It has none of the controllers that matter, or is not there at all."""
+        every = (knob_groups.find(self.tree, name) for name in ("cpu", "cpuset"))
+        mounts = [one.mount for one in every if one]
+        folders = [posixpath.join(mount, self.spec.cgroup.lstrip("/")) for mount in mounts]
+        if not any(self.tree.exists(f"{one}/cgroup.procs") for one in folders):
+            return self._absent(f"there is no control group {self.spec.cgroup}")
+        return HostFault(
+            f"the control group {self.spec.cgroup} has neither the controller cpu nor cpuset",
+            at=f"groups.{self.name}",
+            fix="have the groups above hand one on, as `systemctl set-property UNIT CPUWeight=100` "
+            "does for a unit",
+        )
 
     def _named(self, controller: str) -> knob_groups.Group | None:
         result = knob_groups.find(self.tree, controller)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from sojourn.errors import RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs import settings
@@ -97,7 +99,8 @@ class Notes:
             self._cross_out(CAP)
 
     def _cross_out(self, key: str) -> None:
-        with signals.deaf():  # as in `note`
+        # What cannot be crossed out is looked at once more by `restore`, and is as it was then.
+        with signals.deaf(), contextlib.suppress(RunFault):  # as in `note`
             self.book.undone(self._entries.pop(key))
 
     def _put_back(self) -> list[str]:

@@ -34,6 +34,8 @@ class Parts:
 def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
     """All or nothing; HostFault where the source, or what the rule needs, is not there.
 
+    SpecFault where the source's windows are too long for the rule.
+
     Args:
         config: that names rule and source.
         groups: by name, those that may come back as well.
@@ -45,6 +47,8 @@ def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
             stack.callback(source.close)
         ready = rule(config.controller, config.constants)
         if isinstance(ready, OfKind):
+            if config.windows.url:
+                ready.check_windows(config.windows.every_ms / 1000)
             ready.check(_present(config, groups, source), _reasons(groups))
         return Parts(rule=stack.enter_context(ready), source=source, stack=stack.pop_all())
 

@@ -46,6 +46,7 @@ class Trouble:
         Raises:
             RunFault: the manager cannot go on: the warden has ended, or somebody else sets a knob.
         """
+        self._bites.only(look.groups)
         is_due = look.t_s >= self._ask_s
         if is_due:
             self._ask_s = look.t_s + min(ASKED_S, config.paused_s / BEATS)
