@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
-from sojourn.controllers.look import LONGER, Decision, History, Knob
+from sojourn.controllers.look import LONGER, Decision, History, Knob, Level
 from sojourn.errors import HostFault, SpecFault
 from sojourn.kinds import meant
 
@@ -32,6 +33,8 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "bandwidth": ("memory bandwidth of a group", "bare metal with resctrl (Intel MBA, Arm MPAM)"),
 }  # fmt: skip
 
+Levels: TypeAlias = tuple[tuple[Knob, Level], ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerKind:
@@ -44,6 +47,7 @@ class ControllerKind:
         constants: its numbers by name; a configuration may set others.
         window: the constant with the length of the windows that it reads, s; "": of any length.
         asks: further knobs, of `NEEDS`, that it will set with these constants.
+        levels: of best-effort groups, that it may set with these constants and that may be refused.
         prepare: loads what the first decision needs; called once, before the manager starts.
         decide: pure; the same history gives the same decision.
     """
@@ -56,6 +60,7 @@ class ControllerKind:
     constants: Mapping[str, float] = field(default_factory=dict)
     window: str = ""
     asks: Callable[[Mapping[str, float]], tuple[Knob, ...]] = lambda _constants: ()
+    levels: Callable[[Mapping[str, float]], Levels] = lambda _constants: ()
     prepare: Callable[[], None] = lambda: None
     decide: Callable[[History], Decision]
 

@@ -10,6 +10,10 @@ all that best-effort groups may not, which have one at first. So this parts the 
 service and them; with several services it is left out. Here cores come first, and not by lot. The
 frequency of a service is not moved.
 
+There the sample that ends a vote also decides on the next step, five to ten samples follow a step
+down that was undone, and where there is nothing to do each second sample decides. Here each sample
+that is no vote does.
+
 Every sample is a window of `sample_s`; "mean slack" is of the mean p99 of the last ten.
 """
 
@@ -226,5 +230,8 @@ KIND = ControllerKind(
     constants=CONSTANTS,
     window="sample_s",
     asks=lambda constants: (WAYS,) if constants["ways"] else (),
+    levels=lambda constants: (
+        ((WAYS, 1), (WAYS, round(constants["ways"]))) if constants["ways"] else ()
+    ),
     decide=decide,
 )

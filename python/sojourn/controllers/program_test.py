@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -35,6 +36,11 @@ for line in sys.stdin:
 def _ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program here ends by itself."""
     monkeypatch.setattr(program, "END_S", 0.1)
+
+
+def has_more(pipe: IO[bytes] | None) -> bool:
+    assert pipe is not None
+    return bool(select.select([pipe], [], [], 0)[0])
 
 
 def started(folder: Path, code: str) -> Program:
@@ -96,7 +102,7 @@ def test_a_line_that_answers_no_look_is_not_taken_for_the_answer_of_the_next(
             assert one.decide(History(looks=(look(0),))).changes == ()
         process = one._process
         assert process is not None
-        assert until(lambda: one._rest or select.select([process.stdout], [], [], 0)[0])
+        assert until(lambda: one._rest or has_more(process.stdout))
         with pytest.raises(RunFault, match="answered before it was asked, or twice"):
             one.decide(History(looks=(look(1),)))
 
@@ -105,7 +111,7 @@ def test_a_program_that_ends_without_a_word_is_a_fault(tmp_path: Path) -> None:
     with started(tmp_path, "") as one:
         process = one._process
         assert process is not None
-        assert until(lambda: select.select([process.stdout], [], [], 0)[0])
+        assert until(lambda: has_more(process.stdout))
         with pytest.raises(RunFault, match="has ended"):
             one.decide(History(looks=(look(0),)))
 

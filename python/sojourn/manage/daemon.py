@@ -228,7 +228,7 @@ class Manager:
         self.config, self._parts = new, parts
         for name, one in every.items():
             one.spec = new.groups[name]
-            if self.book is not None and name in self.groups:
+            if self.book is not None:
                 one.note_cap()
         if self._guard is not None:
             old, self._guard = self._guard, self._warden()

@@ -66,7 +66,7 @@ class Managed(Named):
 
         `was` is what was in force in the group of this path before, which the warden caps.
         """
-        self._notes = Notes(self.name, book, self.tree)
+        self._notes = Notes(self.name, book, self.tree, before=self._notes)
         self._on = Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree)
         self._before_cap, self.own = None, ()
         self._moved.clear()
@@ -112,7 +112,7 @@ class Managed(Named):
     def _lift(self, quota: float | None) -> None:
         """Undo a cap of the warden, which caps by path whatever group has it now."""
         caps = self.safe_cap()
-        if caps and all(self.tree.text(path) == text for path, text in caps):
+        if caps and all(self._noted.may_be_cap(*step, self.tree.text(step[0])) for step in caps):
             for path, text in self._quota_steps(quota):
                 knob_groups.write(self.tree, path, text)
 

@@ -18,7 +18,7 @@ from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.cpu_weight import USUAL, CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import actuators, limits, locks, members, placed
+from sojourn.manage import actuators, levels, limits, locks, members, placed
 from sojourn.manage.actuators import Actuator, Member
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.notes import Notes
@@ -125,6 +125,16 @@ class Named:
         count = self.allocation.cores
         is_some = count and self.cpuset and count < len(self.cpus)
         return placed.own(self.cpus, count, None) if is_some else ()
+
+    def refuses(self, knob: Knob, level: Level) -> str:
+        """Why it has no such level on this machine; "": it may have."""
+        try:
+            levels.changed(self.allocation, knob, level, len(self.cpus))
+            if knob in self.actuators:
+                self.actuators[knob].check(level)
+        except ValueError as error:
+            return str(error)
+        return ""
 
     def lacks(self) -> dict[Knob, Lack]:
         """What keeps its actuators from being used here, by knob."""

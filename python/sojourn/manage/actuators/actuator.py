@@ -52,6 +52,10 @@ class Actuator(ABC):
     def lack(self) -> Lack | None:
         """What this machine or the group lacks for it; None: nothing."""
 
+    def check(self, level: Level) -> None:
+        """ValueError where this machine has no such level, as far as that is known before."""
+        del level
+
     @abstractmethod
     def put(self, level: Level) -> None:
         """Set a level that is not None; HostFault, OSError or ValueError where it is refused."""
