@@ -9,8 +9,8 @@ import pytest
 from sojourn.errors import SpecFault
 from sojourn.knobs.resctrl import MOUNT
 from sojourn.knobs.resctrl_test import VENDORS, Kernel
-from sojourn.knobs.testing import FakeV2, put
 from sojourn.knobs.testing import MOUNT as CGROUPS
+from sojourn.knobs.testing import FakeV2, put
 from sojourn.manage import parts
 from sojourn.manage.config import Config, GroupSpec
 from sojourn.manage.groups import Managed
@@ -19,7 +19,9 @@ WEB = GroupSpec(role="latency-critical", cgroup="/web", target="1ms")
 BATCH = GroupSpec(role="best-effort", cgroup="/batch")
 
 
-def opened(root: Path, controller: str, least: str = "1", **constants: float) -> parts.Parts:
+def opened(
+    root: Path, controller: str, constants: dict[str, float], least: str = "1"
+) -> parts.Parts:
     """The parts of a manager on a made-up machine with resctrl (a fake) and four CPUs."""
     root.mkdir(exist_ok=True)
     kernel = Kernel(root, VENDORS["intel"])
@@ -51,15 +53,16 @@ def test_a_level_that_no_group_here_can_have_is_refused_before_the_start(
     tmp_path: Path, controller: str, constants: dict[str, float], says: str
 ) -> None:
     with pytest.raises(SpecFault, match=f"controller {controller} would give {says}"):
-        opened(tmp_path, controller, **constants)
+        opened(tmp_path, controller, constants)
 
 
 def test_levels_that_a_group_can_have_are_taken(tmp_path: Path) -> None:
-    for name, constants in (("static", {"cores": 4.0, "ways": 11.0}), ("parties", {"ways": 11.0})):
-        one = opened(tmp_path / name, name, **constants)
+    every = {"static": {"cores": 4.0, "ways": 11.0}, "parties": {"ways": 11.0}}
+    for name, constants in every.items():
+        one = opened(tmp_path / name, name, constants)
         one.stack.close()
 
 
 def test_a_cache_that_gives_no_single_way_is_refused_for_parties(tmp_path: Path) -> None:
     with pytest.raises(SpecFault, match="batch ways 1: this CPU gives 2 ways at least"):
-        opened(tmp_path, "parties", least="2", ways=11.0)
+        opened(tmp_path, "parties", {"ways": 11.0}, least="2")
