@@ -32,7 +32,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
 PRESSURES = ("cpu", "io", "memory")
 COUNTS = {"throttled": "nr_throttled", "periods": "nr_periods"}  # in cpu.stat
-GUEST = 8  # from here on: time that is in the others already
+STEAL = 7  # from here on: time that no task here had, or that is in the others already
 
 
 @dataclass(slots=True)
@@ -186,6 +186,6 @@ def _host_s(tree: Tree, cpus: Collection[int]) -> float | None:
     wanted = {f"cpu{number}" for number in cpus} or {"cpu"}
     lines = (tree.text("/proc/stat") or "").splitlines()
     rows = [line.split() for line in lines if line.startswith("cpu")]
-    fields = [words[1 : GUEST + 1] for words in rows if words[0] in wanted]
+    fields = [words[1 : STEAL + 1] for words in rows if words[0] in wanted]
     busy = [int(word) for words in fields for i, word in enumerate(words) if i not in IDLE]
     return sum(busy) / TICKS if busy else None

@@ -101,6 +101,14 @@ def test_the_machines_cpu_time_is_that_of_the_cpus_that_groups_share(tmp_path: P
     assert "cpu" not in offline.of_host(1.0), "no line is about its CPU"
 
 
+def test_time_that_the_hypervisor_took_is_used_by_no_task(tmp_path: Path) -> None:
+    signals = Signals(written(tmp_path, {"proc/stat": "cpu 0 0 0 0 0 0 0 0 0 0"}))
+    signals.of_host(0.0)
+    every = " ".join(str(TICKS * s) for s in (1, 2, 4, 100, 100, 8, 16, 500, 1, 1))
+    written(tmp_path, {"proc/stat": f"cpu {every}"})
+    assert signals.of_host(10.0)["cpu"].value == pytest.approx(3.1), "user to softirq, no idle"
+
+
 def test_throttled_periods_and_all_periods_are_those_since_the_reading_before(
     tmp_path: Path,
 ) -> None:

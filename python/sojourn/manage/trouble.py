@@ -85,5 +85,9 @@ def _heard(guard: Guard | None, config: Config) -> str:
     """Why the warden had to set the caps; "": it had not. RunFault if it has ended."""
     state = guard.beat() if guard is not None else ""
     if state == GONE:
-        raise RunFault("the manager's warden has ended", at="manage", fix="start the manager again")
+        raise RunFault(
+            "the manager's warden has ended, or is stopped",
+            at="manage",
+            fix="start the manager again",
+        )
     return f"the manager was paused for more than {config.paused_s:g} s" if state else ""
