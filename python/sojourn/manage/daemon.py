@@ -157,11 +157,12 @@ class Manager:
 
     def _end(self) -> None:
         """In order: the warden ends first, so that it does not cap what is put back."""
+        late_s = self._late_s()
         if self._guard is not None:
             self._guard.end()
         stuck = ending.restored(self.groups.values())
         stuck += ending.abandoned(self._absent.groups.values())
-        self._note_round()  # all is back by then, where the log cannot be written
+        self._say_late(late_s)  # all is back by now, where the log cannot be written
         self.audit.say("end", stuck=stuck)
         if stuck:
             raise RunFault(
@@ -175,7 +176,7 @@ class Manager:
         memory: Mapping[str, Any] = {}
         troubles = Trouble(self.groups)
         for _ in rounds() if rounds else self._paced():
-            self._note_round()
+            self._say_late(self._late_s())
             if self._is_reload_asked and self._reload():
                 looks.clear()
                 memory = {}
@@ -201,8 +202,11 @@ class Manager:
                 self._change(change, look)
             abreast.put(self.groups)
 
-    def _note_round(self) -> None:
-        after_s = self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)
+    def _late_s(self) -> float:
+        """How long ago the round before this one was, if that is too long."""
+        return self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)
+
+    def _say_late(self, after_s: float) -> None:
         if after_s:
             self.audit.say("late", after_s=round(after_s, 3))
 
