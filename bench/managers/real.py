@@ -7,10 +7,10 @@ own; both generators run on CPU 1. The load of either is a square wave of 2000 a
 three seconds each, the one high while the other is low. The target is p99 ≤ 1 ms of each. Order is
 random within a round. `none` runs without a manager; `alone` without the spinning task.
 
-Of each run: seconds in which either service had more late requests than one with exactly 1 % has in
-49 of 50 (as in the simulation), the share of late requests, CPU time of the spinning task, changes,
-and what the manager said at the end. All groups share one CPU, so a rule that parts whole cores has
-none to move. Needs memcached. Rows are stored in `bench/runs`.
+Of each run: seconds in which either service had more late requests than 1 % by two standard
+deviations (as in the simulation), the share of late requests, CPU time of the spinning task,
+changes, and what the manager said at the end. All groups share one CPU, so a rule that parts whole
+cores has none to move. Needs memcached. Rows are stored in `bench/runs`.
 """
 
 from __future__ import annotations

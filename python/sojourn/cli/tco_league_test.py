@@ -72,6 +72,12 @@ def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, Any], says: str
         ask("--league", str(written(tmp_path, {**ROW, **changes})))
 
 
+def test_a_run_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """Else it would count as two runs that agree."""
+    with pytest.raises(SpecFault, match="a run is in it twice"):
+        ask("--league", str(written(tmp_path, ROW, {**ROW, "seed": 2}, {**ROW, "kept": 0.2})))
+
+
 def test_what_is_no_league_is_refused(tmp_path: Path) -> None:
     for path in (written(tmp_path), written(tmp_path, ROW, form="sojourn.colocation/1")):
         with pytest.raises(SpecFault, match="no league"):

@@ -66,5 +66,6 @@ KIND = ControllerKind(
     source="hyperpilotio/be-controller (2017), main program read",
     needs=("tail", "cpu", "quota"),
     constants=CONSTANTS,
+    window="every_s",
     decide=decide,
 )

@@ -188,6 +188,7 @@ KIND = ControllerKind(
     needs=("tail", "cpu", "cores"),
     on_services=("cores",),
     constants=CONSTANTS,
+    window="window_s",
     prepare=load_library,
     decide=decide,
 )

@@ -117,6 +117,7 @@ KIND = ControllerKind(
     source="Lo et al., ISCA 2015 (from memory); Pacific73/Heracles",
     needs=("tail", "load", "cores"),
     constants=CONSTANTS,
+    window="top_s",
     asks=lambda constants: ("egress",) if constants["link_bps"] else (),
     decide=decide,
 )

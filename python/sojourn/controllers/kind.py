@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
-from sojourn.controllers.look import Decision, History, Knob
+from sojourn.controllers.look import LONGER, Decision, History, Knob, Level
 from sojourn.errors import HostFault, SpecFault
 from sojourn.kinds import meant
 
@@ -31,6 +33,8 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "bandwidth": ("memory bandwidth of a group", "bare metal with resctrl (Intel MBA, Arm MPAM)"),
 }  # fmt: skip
 
+Levels: TypeAlias = tuple[tuple[Knob, Level], ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerKind:
@@ -41,7 +45,9 @@ class ControllerKind:
         needs: names of `NEEDS`.
         on_services: knobs of services that it sets; no manager lets it set others of them.
         constants: its numbers by name; a configuration may set others.
+        window: the constant with the length of the windows that it reads, s; "": of any length.
         asks: further knobs, of `NEEDS`, that it will set with these constants.
+        levels: of best-effort groups, that it may set with these constants and that may be refused.
         prepare: loads what the first decision needs; called once, before the manager starts.
         decide: pure; the same history gives the same decision.
     """
@@ -52,7 +58,9 @@ class ControllerKind:
     needs: tuple[str, ...] = ()
     on_services: tuple[Knob, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    window: str = ""
     asks: Callable[[Mapping[str, float]], tuple[Knob, ...]] = lambda _constants: ()
+    levels: Callable[[Mapping[str, float]], Levels] = lambda _constants: ()
     prepare: Callable[[], None] = lambda: None
     decide: Callable[[History], Decision]
 
@@ -67,6 +75,26 @@ class ControllerKind:
                     or f"it has {', '.join(self.constants) or 'none'}",
                 )
         return {**self.constants, **inputs}
+
+    def check_windows(self, constants: Mapping[str, float], every_s: float) -> None:
+        """Refuse it where every window is longer than those that it reads.
+
+        Args:
+            constants: all of its own, as they are settled.
+            every_s: how often the source has a window, of about that length.
+
+        Raises:
+            SpecFault: it would never decide anything.
+        """
+        length_s = constants[self.window] if self.window else math.inf
+        if every_s > LONGER * length_s:
+            raise SpecFault(
+                f"controller {self.name} reads windows of {length_s:g} s, and the source has one "
+                f"each {every_s:g} s",
+                at=f"controller {self.name}, windows.every_ms",
+                fix=f"windows.every_ms = {1000 * length_s:.0f}, or constants = "
+                f"{{{self.window} = {every_s:g}}}",
+            )
 
     def check(
         self,

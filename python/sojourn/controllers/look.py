@@ -45,6 +45,7 @@ WAYS_MAX = 64  # of any cache: a mask of resctrl has 32 bits
 OFF_CPUS = 0.01
 LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
 COVERS = 0.2  # of the length asked for, that a window has: 100 ms say nothing about 15 s
+LONGER = 1.1  # of that length, at most: who asks each second gets windows of a little more
 Q = 0.99  # of the target
 MISSED = -1e-9  # slack where too many requests were late, and p99 does not say so
 EARLY_S = 0.02  # before a rule is due: a look that is a little early is the one for it
@@ -139,12 +140,12 @@ class Group(Part):
     """Its class by the third paper, such as "non-scalable" (P12)."""
 
     def window(self, length_ms: int) -> Window | None:
-        """The longest window of at most this length that has a p99; None: there is none.
+        """The longest window of about this length at most that has a p99; None: there is none.
 
         A window of less than `COVERS` of the length is none: a rule must not take it for the other.
         """
-        least = COVERS * length_ms
-        fit = [w for w in self.windows if least <= w.length_ms <= length_ms]
+        least, most = COVERS * length_ms, LONGER * length_ms
+        fit = [w for w in self.windows if least <= w.length_ms <= most]
         known = [w for w in fit if w.p99_ns is not None]
         return max(known, key=lambda w: w.length_ms, default=None)
 

@@ -72,5 +72,6 @@ KIND = ControllerKind(
     needs=("tail", "cores"),
     on_services=("cores",),
     constants=CONSTANTS,
+    window="latency_s",
     decide=decide,
 )

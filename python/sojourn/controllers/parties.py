@@ -10,7 +10,11 @@ all that best-effort groups may not, which have one at first. So this parts the 
 service and them; with several services it is left out. Here cores come first, and not by lot. The
 frequency of a service is not moved.
 
-Every sample is a window of 100 ms; "mean slack" is of the mean p99 of the last ten.
+There the sample that ends a vote also decides on the next step, five to ten samples follow a step
+down that was undone, and where there is nothing to do each second sample decides. Here each sample
+that is no vote does.
+
+Every sample is a window of `sample_s`; "mean slack" is of the mean p99 of the last ten.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from collections.abc import Mapping
 
 from sojourn.controllers import cores
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Change, Decision, Group, History, Knob, Look, for_all
+from sojourn.controllers.look import Change, Decision, Group, History, Knob, for_all
 
 CONSTANTS = {
     "sample_s": 0.1,
@@ -39,13 +43,13 @@ def decide(history: History) -> Decision:
     now, c, memory = history.now, history.constants, dict(history.memory)
     if not history.is_due("sample", c["sample_s"]) or not now.critical:
         return Decision(memory=memory)
-    slacks = {name: group.slack(100) for name, group in now.critical.items()}
+    slacks = {name: group.slack(_length_ms(history)) for name, group in now.critical.items()}
     if any(slack is None for slack in slacks.values()):
         return Decision(memory=memory)
     slack = {name: one for name, one in slacks.items() if one is not None}
     memory["sample"] = now.t_s
     memory["rest"] = {name: max(0, left - 1) for name, left in memory.get("rest", {}).items()}
-    tails = _tails(memory, now, round(c["mean_of"]))
+    tails = _tails(history, memory, round(c["mean_of"]))
     memory["tails"] = tails
     mean = {
         name: 1 - sum(tails[name]) / len(tails[name]) / (group.target_ns or 1.0)
@@ -94,16 +98,22 @@ def _moved(
     return for_all(now.best_effort, WAYS, level=level, why=why) if is_one else []
 
 
-def _tails(memory: dict[str, object], now: Look, keep: int) -> dict[str, list[float]]:
-    before = memory.get("tails", {})
+def _tails(history: History, memory: dict[str, object], keep: int) -> dict[str, list[float]]:
+    now, before = history.now, memory.get("tails", {})
     assert isinstance(before, dict)  # noqa: S101  # it wrote it itself
     return {
-        name: [*before.get(name, []), _p99(group)][-keep:] for name, group in now.critical.items()
+        name: [*before.get(name, []), _p99(history, group)][-keep:]
+        for name, group in now.critical.items()
     }
 
 
-def _p99(group: Group) -> float:
-    window = group.window(100)
+def _length_ms(history: History) -> int:
+    """Length of the windows that are its samples."""
+    return round(history.constants["sample_s"] * 1000)
+
+
+def _p99(history: History, group: Group) -> float:
+    window = group.window(_length_ms(history))
     return (window.p99_ns or 0.0) if window else 0.0
 
 
@@ -115,7 +125,7 @@ def _vote(
     if name not in now.critical:
         return Decision(memory={**memory, "step": None})
     if step["is_up"]:
-        is_good = _p99(now.critical[name]) < float(str(step["was_ns"]))
+        is_good = _p99(history, now.critical[name]) < float(str(step["was_ns"]))
     else:
         is_good = all(one >= c["slack_up"] for one in slack.values())
     votes = int(str(step["votes"])) + (1 if is_good else -1)
@@ -184,7 +194,7 @@ def _step(
                 "service": name,
                 "what": what,
                 "is_up": is_up,
-                "was_ns": _p99(history.now.critical[name]),
+                "was_ns": _p99(history, history.now.critical[name]),
                 "votes": 0,
                 "seen": 0,
             }
@@ -218,6 +228,10 @@ KIND = ControllerKind(
     needs=("tail", "cores"),
     on_services=("cores",),
     constants=CONSTANTS,
+    window="sample_s",
     asks=lambda constants: (WAYS,) if constants["ways"] else (),
+    levels=lambda constants: (
+        ((WAYS, 1), (WAYS, round(constants["ways"]))) if constants["ways"] else ()
+    ),
     decide=decide,
 )

@@ -3,10 +3,10 @@
     to its stdin     {"t_s": 12.3, "cpus": 2, "groups": {…}, "signals": {…}}
     from its stdout  {"changes": [{"group": "batch", "knob": "quota", "level": 0.5, "reason": "…"}]}
 
-It must read the look and answer within a second. What it keeps between two looks is its own
-affair, so a replay is byte-identical only if the program is deterministic. It is started without a
-shell, in a session of its own: a ^C is the manager's, which then ends the program in order. What it
-has started ends with it, as far as that is still in its process group.
+It must read the look and answer within a second, with one line and no other. What it keeps between
+two looks is its own affair, so a replay is byte-identical only if the program is deterministic. It
+is started without a shell, in a session of its own: a ^C is the manager's, which then ends the
+program in order. What it has started ends with it, as far as that is still in its process group.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class Program:
         process = self._process
         if process is None or process.stdin is None:
             raise self._failed("is not running")
+        self._refuse_more(process)
         text = history.now.model_dump_json().encode() + b"\n"
         until = time.monotonic() + ANSWER_S
         self._send(process.stdin.fileno(), text, until)
@@ -116,6 +117,14 @@ class Program:
         except ValidationError as error:
             raise self._failed(f"answered what is no decision: {mistake(error)}") from None
         return Decision(changes=tuple(Change(**dict(one)) for one in answer.changes))
+
+    def _refuse_more(self, process: subprocess.Popen[bytes]) -> None:
+        """RunFault where there is a line already: taken for the answer, it would be an old one."""
+        assert process.stdout is not None  # noqa: S101  # it was started with a pipe
+        if not self._rest and select.select([process.stdout], [], [], 0)[0]:
+            self._rest = os.read(process.stdout.fileno(), LINE_BYTES)
+        if self._rest:
+            raise self._failed("answered before it was asked, or twice")
 
     def _send(self, handle: int, text: bytes, until: float) -> None:
         """Write all of it, a part at a time: a full pipe must not stop the manager."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -19,6 +21,7 @@ from sojourn.errors import RunFault
 LARGE = 1 << 18  # bytes of a look: more than a pipe holds
 DEAF = """
 import time
+time.sleep(0.5)
 print('{"changes": []}', flush=True)
 time.sleep(20)
 """
@@ -33,6 +36,11 @@ for line in sys.stdin:
 def _ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program here ends by itself."""
     monkeypatch.setattr(program, "END_S", 0.1)
+
+
+def has_more(pipe: IO[bytes] | None) -> bool:
+    assert pipe is not None
+    return bool(select.select([pipe], [], [], 0)[0])
 
 
 def started(folder: Path, code: str) -> Program:
@@ -80,6 +88,32 @@ def test_a_look_that_no_pipe_holds_is_read_and_answered(
     monkeypatch.setattr(program, "ANSWER_S", 20.0)
     with started(tmp_path, READS) as one:
         assert [one.decide(large()).changes for _ in range(2)] == [(), ()]
+
+
+@pytest.mark.parametrize("before", ["", 'print("ready", flush=True)'])
+def test_a_line_that_answers_no_look_is_not_taken_for_the_answer_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    """Else each further answer would be one look older."""
+    monkeypatch.setattr(program, "ANSWER_S", 20.0)
+    twice = "" if before else "    print('{\"changes\": []}', flush=True)\n"
+    with started(tmp_path, before + READS + twice) as one:
+        if not before:
+            assert one.decide(History(looks=(look(0),))).changes == ()
+        process = one._process
+        assert process is not None
+        assert until(lambda: one._rest or has_more(process.stdout))
+        with pytest.raises(RunFault, match="answered before it was asked, or twice"):
+            one.decide(History(looks=(look(1),)))
+
+
+def test_a_program_that_ends_without_a_word_is_a_fault(tmp_path: Path) -> None:
+    with started(tmp_path, "") as one:
+        process = one._process
+        assert process is not None
+        assert until(lambda: has_more(process.stdout))
+        with pytest.raises(RunFault, match="has ended"):
+            one.decide(History(looks=(look(0),)))
 
 
 @pytest.mark.parametrize("key", ["group", "level"])

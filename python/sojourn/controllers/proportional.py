@@ -46,5 +46,6 @@ KIND = ControllerKind(
     source="Intel-style, by string search only",
     needs=("tail", "quota"),
     constants=CONSTANTS,
+    window="every_s",
     decide=decide,
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from sojourn.controllers.kind import ControllerKind
+from sojourn.controllers.kind import ControllerKind, Levels
 from sojourn.controllers.look import Decision, History, Knob
 
 
@@ -50,6 +50,15 @@ class OfKind:
     def check(self, present: Collection[str], reasons: Mapping[str, tuple[str, str]]) -> None:
         """Refuse it, as the kind does, with what its constants ask for."""
         self.kind.check(present, self.kind.asks(self.constants), reasons)
+
+    @property
+    def levels(self) -> Levels:
+        """Of best-effort groups, that it may set and that may be refused."""
+        return self.kind.levels(self.constants)
+
+    def check_windows(self, every_s: float) -> None:
+        """Refuse it where the source has windows each `every_s` that are too long for it."""
+        self.kind.check_windows(self.constants, every_s)
 
     def decide(self, history: History) -> Decision:
         """What the kind decides at this history."""

@@ -111,5 +111,6 @@ KIND = ControllerKind(
     source="of this lab",
     constants=CONSTANTS,
     asks=asks,
+    levels=lambda constants: tuple(_levels(constants)),
     decide=decide,
 )

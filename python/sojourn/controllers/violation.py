@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from sojourn.controllers.evidence import Late, probability, runs, shortest
 from sojourn.controllers.look import Group, History, Look, Window
 
 SECOND_MS = 1000
+NEAR = 0.05  # of a window's length: windows of a source do not end at the looks' times
 LATENESS, WAIT = "late", "wait"  # signs that requests are too slow, or are about to be
 TAIL_MIN = 3  # late requests without which nothing is reported about a violation
 RUN_MIN = 3  # windows that a violation is read from: fewer do not say whether it was one stall
@@ -49,20 +50,36 @@ def _fresh(history: History, group: Group) -> list[Window]:
 
 
 def pooled(history: History, name: str) -> dict[str, float]:
-    """Requests and late ones of a service at this load since the last change, second by second."""
+    """Requests and late ones of a service at this load since the last change, second by second.
+
+    Also the time of the look, the end of the newest window, and how many seconds they cover.
+    """
     now, c = history.now, history.constants
-    noted = history.memory.get("pools", {}).get(name)
-    pool, at_s = (Late.of_json(noted), float(noted["at"])) if noted else (Late(), -1.0)
-    fresh = _fresh(history, now.groups[name])
-    second = next((w for w in fresh if w.length_ms == SECOND_MS and w.above is not None), None)
-    if second is None or now.t_s - at_s < 1 - 1e-6:
-        return {**pool.as_json(), "at": at_s}
-    usual = pool.n / max(1.0, pool.windows)
-    if pool.windows and abs(second.n - usual) > (1 - c["load_lower"]) * usual:
-        pool = Late()  # another load: what was seen before says little
-    if pool.windows >= c["pool_s"]:
-        pool = pool.halved()
-    return {**pool.plus(second).as_json(), "at": now.t_s}
+    noted = history.memory.get("pools", {}).get(name) or {"at": -1.0, "end": -1.0, "s": 0.0}
+    pool, covered_s = Late.of_json({**Late().as_json(), **noted}), float(noted["s"])
+    second = _second(_fresh(history, now.groups[name]))
+    if second is None or now.t_s - float(noted["at"]) < 1 - 1e-6:
+        return {**noted, **pool.as_json()}
+    end_s, length_s = now.t_s - second.age_ms / 1000, second.length_ms / 1000
+    if end_s - length_s < float(noted["end"]) - NEAR * length_s:
+        return {**noted, **pool.as_json()}  # it is in the pool, or a part of it
+    usual = pool.n / covered_s if covered_s else 0.0
+    if pool.windows and abs(second.n / length_s - usual) > (1 - c["load_lower"]) * usual:
+        pool, covered_s = Late(), 0.0  # another load: what was seen before says little
+    if covered_s >= c["pool_s"]:
+        pool, covered_s = pool.halved(), covered_s / 2
+    sums = pool.plus(second).as_json()
+    return {**sums, "at": now.t_s, "end": end_s, "s": covered_s + length_s}
+
+
+def _second(windows: Iterable[Window]) -> Window | None:
+    """The window of a second that counts late requests; of a source without one, the next longer.
+
+    Who asks each second gets windows of a little more than that.
+    """
+    least_ms = (1 - NEAR) * SECOND_MS
+    fit = (one for one in windows if one.above is not None and one.length_ms >= least_ms)
+    return min(fit, key=lambda one: one.length_ms, default=None)
 
 
 def violated(history: History, name: str, pool: Mapping[str, float]) -> Violation | None:

@@ -39,7 +39,7 @@ from sojourn.disk.foreign import (
 from sojourn.disk.spent import check_spent, no_memory
 from sojourn.disk.trust import OTHERS, base, doubt, home, with_home
 from sojourn.disk.way import claim, folder, is_folder, is_own, make_folder
-from sojourn.disk.whole import append, write_text, write_whole
+from sojourn.disk.whole import append, shut, write_text, write_whole
 from sojourn.disk.writes import disk_fault, keep_json, keep_text, keep_whole
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "read_schema",
     "read_text",
     "reader",
+    "shut",
     "tables",
     "tree",
     "with_home",

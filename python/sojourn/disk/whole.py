@@ -72,3 +72,9 @@ def append(path: Path) -> IO[bytes]:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a plain file of one name", str(path))
     return os.fdopen(handle, "ab")
+
+
+def shut(file: IO[bytes]) -> None:
+    """Close a log of which each line was flushed: what could not be written is known by then."""
+    with contextlib.suppress(OSError):
+        file.close()

@@ -44,4 +44,4 @@ class Audit:
     def close(self) -> None:
         """Close the file; nothing more is written."""
         if self._file is not None:
-            self._file.close()
+            disk.shut(self._file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sojourn.controllers.look import Look
 from sojourn.manage.groups import Managed
@@ -19,6 +19,10 @@ class Bites:
     def __init__(self) -> None:
         """No group was seen yet above a limit."""
         self._since_s: dict[tuple[str, str], float] = {}
+
+    def only(self, names: Collection[str]) -> None:
+        """Groups that are gone have exceeded nothing: one of such a name is another."""
+        self._since_s = {key: at for key, at in self._since_s.items() if key[0] in names}
 
     def exceeded(self, one: Managed, look: Look) -> str:
         """Why a limit does not bite; "": they do, or that is not sure yet."""

@@ -7,13 +7,18 @@ the service had before. Levels must be some that the knob has.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 
 from sojourn.controllers.look import Allocation, Change, Knob
 from sojourn.controllers.rule import Rule
-from sojourn.errors import RunFault
+from sojourn.errors import HostFault, RunFault
+from sojourn.host.capacity import CPU_DIR
+from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.manage import levels
 from sojourn.manage.groups import Managed
+
+ONLINE = f"{CPU_DIR}/online"
 
 
 def check(change: Change, groups: Mapping[str, Managed], rule: Rule) -> Managed:
@@ -54,6 +59,27 @@ def harm(change: Change, start: Allocation, allowed: Collection[Knob]) -> str:
     if change.knob == "weight" and isinstance(level, int | float) and level < start.weight:
         return f"the service had {start.weight} before"
     return ""
+
+
+def cpus(wanted: tuple[int, ...], tree: Tree) -> None:
+    """HostFault where a configuration names CPUs that the machine does not have."""
+    online = {*cpu_list(tree.text(ONLINE))}
+    if online and (lacking := {*wanted} - online):
+        raise HostFault(
+            f"this machine has no CPU {cpu_text(tuple(sorted(lacking)))}",
+            at="cpus",
+            fix=f"it has {cpu_text(tuple(sorted(online)))}",
+        )
+
+
+def not_itself(group: Managed) -> None:
+    """HostFault where a best-effort group has the manager: its caps would stop it."""
+    if group.is_best_effort and os.getpid() in group.pids():
+        raise HostFault(
+            f"the manager itself is in {group.name}, and would be limited with it",
+            at=f"groups.{group.name}",
+            fix="start the manager outside of that group, such as by systemd-run, or name another",
+        )
 
 
 def refused(name: str, what: str, why: str) -> RunFault:

@@ -6,6 +6,7 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import permutations
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from sojourn import disk, units
 from sojourn.controllers.look import BEST_EFFORT, CPUS_MAX, CRITICAL, Part, Role, mistake
 from sojourn.errors import SpecFault
+from sojourn.host.tree import cpu_list
 
 BYTES_MAX = 1 << 20
 METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}", re.ASCII)
@@ -151,9 +153,21 @@ class Config(Part):
     @field_validator("cpus")
     @classmethod
     def _a_list(cls, text: str) -> str:
-        if text and not CPUS.fullmatch(text):
+        if text and not (CPUS.fullmatch(text) and cpu_list(text)):  # none: a range ends too early
             raise ValueError('cpus is a list of CPUs, such as "0,2-3"')
         return text
+
+    @model_validator(mode="after")
+    def _apart(self) -> Config:
+        where = [group.cgroup or group.pid for group in self.groups.values()]
+        if len({*where}) < len(where):
+            raise ValueError("two groups are the same control group or process")
+        for inner, outer in permutations([one.cgroup for one in self.groups.values()], 2):
+            if outer and inner.startswith(f"{outer}/"):
+                raise ValueError(
+                    f"{inner} lies within {outer}, so what limits that one limits both"
+                )
+        return self
 
     @model_validator(mode="after")
     def _whole(self) -> Config:
@@ -161,9 +175,6 @@ class Config(Part):
         for role in (CRITICAL, BEST_EFFORT):
             if role not in roles:
                 raise ValueError(f"no group has the role {role}")
-        where = [group.cgroup or group.pid for group in self.groups.values()]
-        if len({*where}) < len(where):
-            raise ValueError("two groups are the same control group or process")
         if self.paused_s < EVERY_TIMES * self.every_ms / 1000:
             raise ValueError(f"paused_s is at least {EVERY_TIMES} times every_ms")
         services = [group for group in self.groups.values() if group.role == CRITICAL]

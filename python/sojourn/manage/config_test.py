@@ -39,6 +39,8 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
     assert (text.every_ms, text.constants["rest_s"], text.service()) == (50, 60.0, "web")
     assert text.groups["web"].target_ns == 1e6
     assert text.groups["batch"].cgroup == "/batch"
+    beside = read(tmp_path, GOOD.replace('cgroup = "/batch"', 'cgroup = "/web2"'))
+    assert beside.groups["batch"].cgroup == "/web2"
     by_number = read(tmp_path, GOOD.replace('cgroup = "/batch"', "pid = 4711"))
     assert by_number.groups["batch"].pid == 4711
 
@@ -64,6 +66,11 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
             "no group has the role",
         ),
         ('cgroup = "/batch"', 'cgroup = "/web"', "two groups are the same"),
+        ('cgroup = "/batch"', 'cgroup = "/web/job"', "/web/job lies within /web"),
+        ('cgroup = "/web"', 'cgroup = "/batch/a/web"', "/batch/a/web lies within /batch"),
+        ("every_ms = 50", 'cpus = "3-1"', "cpus is a list of CPUs"),
+        ("every_ms = 50", 'cpus = "0,3-1"', "cpus is a list of CPUs"),
+        ("every_ms = 50", 'cpus = "0-99999"', "cpus is a list of CPUs"),
         ("every_ms = 50", "every_ms = 2501", "paused_s is at least 2 times every_ms"),
         ("every_ms = 50", "paused_s = 0.2\nevery_ms = 101", "paused_s is at least 2 times"),
         ("[windows]", '[windows]\nservice = "batch"', "batch is not latency-critical"),

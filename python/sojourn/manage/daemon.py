@@ -23,7 +23,7 @@ from sojourn import disk
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.manage import basis, checks, reload
+from sojourn.manage import abreast, basis, checks, ending, reload
 from sojourn.manage.absent import Absent
 from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
@@ -121,6 +121,7 @@ class Manager:
 
     def _prepare(self, stack: ExitStack) -> Watch:
         """Find everything, and refuse what is missing, before anything is changed."""
+        checks.cpus(cpu_list(self.config.cpus), self.tree)
         cpus = cpu_list(self.config.cpus) or tuple(sorted(os.sched_getaffinity(0)))
         for name, spec in self.config.groups.items():
             self.groups[name] = Managed(name, spec, cpus, self.tree)
@@ -130,9 +131,10 @@ class Manager:
         if self.config.record:
             path = Path(self.config.record)
             try:
-                self._record = stack.enter_context(disk.append(path))
+                self._record = disk.append(path)
             except OSError as error:
                 raise disk.disk_fault(error, path) from None
+            stack.callback(disk.shut, self._record)
         return Watch(self.groups, Signals(self.tree, cpus), self.audit, self._absent)
 
     def _close(self) -> None:
@@ -143,22 +145,24 @@ class Manager:
         assert self.book is not None  # noqa: S101  # the caller asked
         with ExitStack() as undo:
             for group in self.groups.values():
+                checks.not_itself(group)
                 undo.callback(group.restore)
                 group.take(self.book)
                 group.note_cap()
             self._guard = self._warden()
+            undo.callback(self._guard.end)  # first, so that it does not cap what is put back
+            names = {name: one.allocation.model_dump() for name, one in self.groups.items()}
+            self.audit.say("start", controller=self.config.controller, groups=names)
             undo.pop_all()
-        names = {name: one.allocation.model_dump() for name, one in self.groups.items()}
-        self.audit.say("start", controller=self.config.controller, groups=names)
 
     def _end(self) -> None:
         """In order: the warden ends first, so that it does not cap what is put back."""
+        late_s = self._late_s()
         if self._guard is not None:
             self._guard.end()
-        self._note_round()
-        stuck = [why for one in self.groups.values() for why in one.restore()]
-        for lost in self._absent.groups.values():
-            lost.abandon()
+        stuck = ending.restored(self.groups.values())
+        stuck += ending.abandoned(self._absent.groups.values())
+        self._say_late(late_s)  # all is back by now, where the log cannot be written
         self.audit.say("end", stuck=stuck)
         if stuck:
             raise RunFault(
@@ -172,7 +176,7 @@ class Manager:
         memory: Mapping[str, Any] = {}
         troubles = Trouble(self.groups)
         for _ in rounds() if rounds else self._paced():
-            self._note_round()
+            self._say_late(self._late_s())
             if self._is_reload_asked and self._reload():
                 looks.clear()
                 memory = {}
@@ -196,15 +200,20 @@ class Manager:
             memory = decision.memory
             for change in decision.changes:
                 self._change(change, look)
+            abreast.put(self.groups)
 
-    def _note_round(self) -> None:
-        after_s = self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)
+    def _late_s(self) -> float:
+        """How long ago the round before this one was, if that is too long."""
+        return self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)
+
+    def _say_late(self, after_s: float) -> None:
         if after_s:
             self.audit.say("late", after_s=round(after_s, 3))
 
     def _show(self, look: Look, *, is_capped: bool) -> None:
         if self.metrics is not None:
-            self.metrics.look, self.metrics.is_capped = look, is_capped
+            self.metrics.look = look
+            self.metrics.is_capped = is_capped and self.book is not None
             self.metrics.looks += 1
             self.metrics.bad = self._ready.source.bad if self._ready.source else 0
 
@@ -223,11 +232,13 @@ class Manager:
         self.config, self._parts = new, parts
         for name, one in every.items():
             one.spec = new.groups[name]
-            if self.book is not None and name in self.groups:
+            if self.book is not None:
                 one.note_cap()
         if self._guard is not None:
             old, self._guard = self._guard, self._warden()
             old.end()
+        if self.metrics is not None:
+            self.metrics.controller = new.controller
         self.audit.say("reloaded", controller=new.controller)
         return True
 
@@ -342,9 +353,13 @@ class Manager:
         self.audit.say("alone", how=how, services=services or {})
 
     def _write(self, look: Look) -> None:
-        if self._record is not None:
+        if self._record is None:
+            return
+        try:
             self._record.write(look.model_dump_json().encode() + b"\n")
             self._record.flush()
+        except OSError as error:
+            raise disk.disk_fault(error, Path(self.config.record)) from None
 
 
 def explained(look: Look, decision: Decision) -> str:

@@ -361,6 +361,17 @@ def test_a_quota_that_does_not_bite_is_noticed(here: Stand) -> None:
     assert results == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
 
 
+def test_a_group_that_is_made_anew_has_exceeded_nothing_yet(here: Stand) -> None:
+    config, bites = configs.read(here.config()), Bites()
+    one = Managed("batch", config.groups["batch"], (0, 1), testing.TREE)
+    one.allocation = Allocation(quota=0.3)
+    assert bites.exceeded(one, look(10.0, batch_has={"cpu": 0.9})) == ""
+    bites.only(["batch"])
+    assert "for 2 s" in bites.exceeded(one, look(12.0, batch_has={"cpu": 0.9}))
+    bites.only(["web"])
+    assert bites.exceeded(one, look(90.0, batch_has={"cpu": 0.9})) == ""
+
+
 def test_a_round_that_comes_late_is_in_the_audit_log(
     here: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,8 +5,8 @@
 A control group stays where it is and is only written to. A process that was named by its number is
 moved, with its children, into a group of the lab's own, which is removed at the end. Files and
 their forms are those of the knobs `cpu_quota`, `cpu_weight` and `cpu_idle`; `cores` is the file
-`cpuset.cpus`: the last CPUs for best-effort groups, the first for services. The rest is in
-`limits`. The kernel takes no weight of an idle group: it is set when the group is idle no longer.
+`cpuset.cpus` (`placed`). The rest is in `limits`. The kernel takes no weight of an idle group: it
+is set when the group is idle no longer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from sojourn.controllers.look import OFF_CPUS, Allocation, Knob, Level
 from sojourn.errors import HostFault
-from sojourn.host.tree import cpu_text
+from sojourn.host.tree import cpu_list, cpu_text
 from sojourn.knobs import Turned
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs.cpu_idle import FILE as IDLE
@@ -27,10 +27,11 @@ from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.cpu_weight import USUAL, CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import levels, limits, locks
+from sojourn.manage import levels, limits, locks, placed
 from sojourn.manage import quota as quotas
-from sojourn.manage.named import CPUSET, Named
+from sojourn.manage.named import Named
 from sojourn.manage.notes import CAP, Notes, Step
+from sojourn.manage.placed import CPUSET
 from sojourn.places.ledger import Book
 from sojourn.run import signals
 
@@ -65,15 +66,16 @@ class Managed(Named):
 
         `was` is what was in force in the group of this path before, which the warden caps.
         """
-        self._notes = Notes(self.name, book, self.tree)
+        self._notes = Notes(self.name, book, self.tree, before=self._notes)
         self._on = Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree)
-        self._before_cap = None
+        self._before_cap, self.own = None, ()
         self._moved.clear()
         if self.spec.pid:
             with signals.deaf():  # else its new group could be left behind
                 self._enter(self._on)
         else:
             self._lock(self._folders)
+            self._lock(self._above(), is_shared=True)
         if was is not None:
             self._lift(was.quota)
         if self.cpu is not None:
@@ -110,7 +112,7 @@ class Managed(Named):
     def _lift(self, quota: float | None) -> None:
         """Undo a cap of the warden, which caps by path whatever group has it now."""
         caps = self.safe_cap()
-        if caps and all(self.tree.text(path) == text for path, text in caps):
+        if caps and all(self._noted.may_be_cap(*step, self.tree.text(step[0])) for step in caps):
             for path, text in self._quota_steps(quota):
                 knob_groups.write(self.tree, path, text)
 
@@ -218,7 +220,7 @@ class Managed(Named):
         if self.is_best_effort or self._notes is None or self._notes.is_empty:
             return ""
         stuck = self._notes.restore()
-        self.allocation = self.read()
+        self.allocation, self.own = self.read(), ()
         self._moved.clear()
         return "; ".join(stuck)
 
@@ -227,13 +229,8 @@ class Managed(Named):
         text, allocation = self._read_cpu(), self.allocation
         if self.cpu is not None and (cpu := self._lies_of(self.cpu, text)):
             return cpu
-        if (
-            self.cpuset is not None
-            and allocation.cores
-            and allocation.cores != (text.cores or len(self.cpus))
-        ):
-            return f"{allocation.cores} cores were set, and cpuset.cpus has {text.cores}"
-        return self._lies_beyond_cpu()
+        own = self.cpuset and placed.lies(self.cpuset, allocation.cores, self.own, self.cpus)
+        return own or self._lies_beyond_cpu()
 
     def _lies_of(self, cpu: knob_groups.Group, text: Allocation) -> str:
         allocation = self.allocation
@@ -293,8 +290,8 @@ class Managed(Named):
             raise ValueError(NO_CPU)
         if wanted.cores == 0:
             return []  # no CPU at all: by its quota
-        count = len(self.cpus) if wanted.cores is None else min(wanted.cores, len(self.cpus))
-        own = self.cpus[-count:] if self.is_best_effort else self.cpus[:count]
+        first = None if self.is_best_effort else self.first
+        own = placed.own(self.cpus, wanted.cores, first)
         return [(f"{self.cpuset.folder}/{CPUSET}", cpu_text(own))]
 
     @property
@@ -318,6 +315,8 @@ class Managed(Named):
         if path.endswith(f"/{IDLE}") and self.cpu is not None:
             self._keep_weight(self.cpu)  # noted before, so undone after
         self._noted.write(path, text)
+        if path.endswith(f"/{CPUSET}"):
+            self.own = cpu_list(text)
 
     def _keep_weight(self, group: knob_groups.Group) -> None:
         """An idle group loses its weight; when it is idle no longer the kernel gives the usual one.

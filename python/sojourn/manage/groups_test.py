@@ -15,6 +15,7 @@ from sojourn.disk import tree
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
+from sojourn.knobs import settings
 from sojourn.knobs.testing import MOUNT, FakeV2, MemoryBook, put
 from sojourn.manage import members, testing
 from sojourn.manage.absent import BACK_S, Absent
@@ -374,6 +375,27 @@ def test_the_cap_of_a_group_that_is_lost_stays_in_the_journal_until_it_is_manage
     assert (one.take_again(), fake.tree.text(MAX)) == ("", "30000 100000")
     assert one.restore() == []
     assert not book.open
+
+
+@pytest.mark.parametrize("text", ["5000 100000", "7000 100000"])
+def test_a_safe_cap_that_changes_while_a_group_is_lost_is_undone_as_is_the_one_before(
+    kernel: Kernel, pid: int, text: str
+) -> None:
+    """The warden of before a reload may have written its cap, or the new one, or be about to."""
+    fake, book = kernel(), MemoryBook()
+    one = capped_while_lost(fake, book, pid)
+    one.spec = one.spec.model_copy(update={"safe_quota": 0.07})
+    one.note_cap()
+    put(fake.root, MAX, text)
+    ((_, facts),) = book.open.values()
+    for table in facts["settings"]:  # as who finds the journal of a dead manager does
+        settings.put_back(settings.Setting.from_json(table), fake.tree)
+    assert fake.tree.text(MAX) == "max 100000"
+    put(fake.root, MAX, text)
+    assert one.take_again() == ""
+    assert (one.start.quota, fake.tree.text(MAX)) == (None, "30000 100000")
+    assert one.restore() == []
+    assert (fake.tree.text(MAX), book.open) == ("max 100000", {})
 
 
 def test_a_group_that_is_lost_at_the_end_has_no_cap_then(kernel: Kernel, pid: int) -> None:

@@ -1,8 +1,8 @@
 """One manager of a control group: the kernel has a lock on the group's folder.
 
 A group that is managed is locked for its manager alone. A process that was named by its number is
-moved out of its group, so that group and those above it are locked as well, shared with other
-managers that move processes out of them. So neither a group nor a process has two managers.
+moved out of its group. So that group is locked as well, and of each group all those above it,
+shared with other managers. So neither a group nor a process has two managers.
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ def with_parents(folders: Iterable[str], mount: str) -> Iterator[str]:
             seen.add(at)
             yield at
             at = posixpath.dirname(at)
+
+
+def above(tree: Tree, folder: str, mount: str) -> Iterator[str]:
+    """Folders above one, below the mount, that may be locked: one that is hidden is left out."""
+    every = with_parents([posixpath.dirname(folder)], mount)
+    return (one for one in every if os.access(tree.path(one), os.R_OK))
 
 
 def identity(tree: Tree, folder: str) -> tuple[int, int]:

@@ -18,13 +18,12 @@ from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.cpu_weight import USUAL, CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import actuators, limits, locks, members
+from sojourn.manage import actuators, levels, limits, locks, members, placed
 from sojourn.manage.actuators import Actuator, Member
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.notes import Notes
+from sojourn.manage.placed import CPUSET
 from sojourn.manage.process import Process
-
-CPUSET = "cpuset.cpus"
 
 
 @dataclass(slots=True)
@@ -39,6 +38,8 @@ class Named:
         disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
         allocation: what the manager has set.
         start: what was in force before it.
+        own: CPUs that the manager has set; none: it has not set any.
+        first: of a service: how many CPUs the services before it have.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Named:
     disk: str = ""
     allocation: Allocation = field(default_factory=Allocation)
     start: Allocation = field(default_factory=Allocation)
+    own: tuple[int, ...] = ()
+    first: int = 0
     _moved: set[Knob] = field(default_factory=set)
     _process: Process | None = None
     _notes: Notes | None = None
@@ -82,6 +85,12 @@ class Named:
             return self._process.pids() if self._process else ()
         return members.pids(self.tree, self._folders[0]) if self._folders else ()
 
+    def _above(self) -> list[str]:
+        """The folders above its own, each once."""
+        every = [one for one in (self.cpu, self.cpuset, *self.others.values()) if one]
+        above = [locks.above(self.tree, one.folder, one.hierarchy.mount) for one in every]
+        return [*dict.fromkeys(folder for one in above for folder in one)]
+
     def find(self) -> None:
         """Find its folders, and read what is in force; HostFault if there is no such group."""
         if self.spec.pid:
@@ -96,7 +105,7 @@ class Named:
             raise self._absent(f"{self.spec.disk} is on no disk that could be limited")
         self.others = limits.find(self._named, self.tree, self.disk)
         if self.cpu is None and self.cpuset is None:
-            raise self._absent(f"there is no control group {self.spec.cgroup}")
+            raise self._lacking()
         if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
             raise self._absent("its quota has a burst, which is not supported")
         every = (self.cpu, self.cpuset, *self.others.values())
@@ -114,7 +123,18 @@ class Named:
     def _own_cpus(self) -> tuple[int, ...]:
         """CPUs that are its own by `cores`; none where it may use all, or has none."""
         count = self.allocation.cores
-        return self.cpus[-count:] if count and self.cpuset and count < len(self.cpus) else ()
+        is_some = count and self.cpuset and count < len(self.cpus)
+        return placed.own(self.cpus, count, None) if is_some else ()
+
+    def refuses(self, knob: Knob, level: Level) -> str:
+        """Why it has no such level on this machine; "": it may have."""
+        try:
+            levels.changed(self.allocation, knob, level, len(self.cpus))
+            if knob in self.actuators:
+                self.actuators[knob].check(level)
+        except ValueError as error:
+            return str(error)
+        return ""
 
     def lacks(self) -> dict[Knob, Lack]:
         """What keeps its actuators from being used here, by knob."""
@@ -138,6 +158,20 @@ class Named:
     def _absent(self, what: str) -> HostFault:
         fix = "see /proc/PID/cgroup for the path of a process's group"
         return HostFault(what, at=f"groups.{self.name}", fix=fix)
+
+    def _lacking(self) -> HostFault:
+        """It has none of the controllers that matter, or is not there at all."""
+        every = (knob_groups.find(self.tree, name) for name in ("cpu", "cpuset"))
+        mounts = [one.mount for one in every if one]
+        folders = [posixpath.join(mount, self.spec.cgroup.lstrip("/")) for mount in mounts]
+        if not any(self.tree.exists(f"{one}/cgroup.procs") for one in folders):
+            return self._absent(f"there is no control group {self.spec.cgroup}")
+        return HostFault(
+            f"the control group {self.spec.cgroup} has neither the controller cpu nor cpuset",
+            at=f"groups.{self.name}",
+            fix="have the groups above hand one on, as `systemctl set-property UNIT CPUWeight=100` "
+            "does for a unit",
+        )
 
     def _named(self, controller: str) -> knob_groups.Group | None:
         result = knob_groups.find(self.tree, controller)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import TypeAlias
 
+from sojourn.errors import RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs import settings
@@ -27,6 +29,8 @@ class Notes:
     Attributes:
         name: of the group.
         book: where they are.
+        caps: texts that a warden may have written, by file: a reload may bring other ones.
+        before: notes of a group that had the place before it, which the same warden caps.
     """
 
     name: str
@@ -35,6 +39,13 @@ class Notes:
     _settings: dict[str, Setting] = field(default_factory=dict)
     _made: dict[str, set[str]] = field(default_factory=dict)
     _entries: dict[str, int] = field(default_factory=dict)
+    _olds: dict[str, str] = field(default_factory=dict)
+    caps: dict[str, list[str]] = field(default_factory=dict)
+    before: InitVar[Notes | None] = None
+
+    def __post_init__(self, before: Notes | None) -> None:
+        if before is not None:
+            self.caps = before.caps
 
     @property
     def is_empty(self) -> bool:
@@ -62,13 +73,24 @@ class Notes:
             old = settings.read(one, self.tree) if noted is None else noted.old
             self._settings[path] = replace(one, old=old or "")
             self._made.setdefault(path, set()).add(text)
-            results.append(self._settings[path])
+            results += self._as_cap(self._settings[path]) if key == CAP else [self._settings[path]]
         # A signal in between would leave an entry that is never crossed out.
         with signals.deaf():
             before = self._entries.pop(key, None)
             self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
             if before is not None:
                 self.book.undone(before)
+
+    def may_be_cap(self, path: str, text: str, now: str | None) -> bool:
+        """Whether a file has this text of a cap, or that of one from before a reload."""
+        return now in {text, *self.caps.get(path, ())}
+
+    def _as_cap(self, one: Setting) -> list[Setting]:
+        """What undoes each cap that a warden may write, also where the group has vanished since."""
+        old = self._olds.setdefault(one.path, one.old)
+        texts = self.caps.setdefault(one.path, [])
+        texts += [] if one.new in texts else [one.new]
+        return [replace(one, old=old, new=text) for text in texts]
 
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be.
@@ -97,7 +119,8 @@ class Notes:
             self._cross_out(CAP)
 
     def _cross_out(self, key: str) -> None:
-        with signals.deaf():  # as in `note`
+        # What cannot be crossed out is looked at once more by `restore`, and is as it was then.
+        with signals.deaf(), contextlib.suppress(RunFault):  # as in `note`
             self.book.undone(self._entries.pop(key))
 
     def _put_back(self) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sojourn.controllers.named import rule
 from sojourn.controllers.rule import OfKind, Rule
+from sojourn.errors import SpecFault
 from sojourn.manage import feed
 from sojourn.manage.config import Config
 from sojourn.manage.feed import Feed
@@ -34,6 +35,8 @@ class Parts:
 def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
     """All or nothing; HostFault where the source, or what the rule needs, is not there.
 
+    SpecFault where the source's windows are too long for the rule, or a level is none here.
+
     Args:
         config: that names rule and source.
         groups: by name, those that may come back as well.
@@ -45,8 +48,23 @@ def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
             stack.callback(source.close)
         ready = rule(config.controller, config.constants)
         if isinstance(ready, OfKind):
+            if config.windows.url:
+                ready.check_windows(config.windows.every_ms / 1000)
             ready.check(_present(config, groups, source), _reasons(groups))
+            _check_levels(ready, groups)
         return Parts(rule=stack.enter_context(ready), source=source, stack=stack.pop_all())
+
+
+def _check_levels(ready: OfKind, groups: Mapping[str, Managed]) -> None:
+    """SpecFault where a group has no such level, which the manager would end by later."""
+    for knob, level in ready.levels:
+        for one in groups.values():
+            if one.is_best_effort and (why := one.refuses(knob, level)):
+                raise SpecFault(
+                    f"controller {ready.name} would give {one.name} {knob} {level}: {why}",
+                    at=f"constants, {knob}",
+                    fix="see docs/howto/manage.md, What it can move",
+                )
 
 
 def _present(config: Config, groups: Mapping[str, Managed], source: Feed | None) -> set[str]:

@@ -6,7 +6,7 @@ cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/sched
 runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
 throttled      periods in which the group was held up by its quota (cpu.stat)
 periods        of its quota, in which it ran (cpu.stat); of any length
-load           requests/s as a share of peak_rps, by the newest window
+load           requests/s as a share of peak_rps, by the window of a second
 io             bytes/s that a best-effort group reads and writes on its disk, where that is limited
 host: cpu      used by all, of the CPUs that groups share (/proc/stat); psi_cpu, psi_io, psi_memory:
                share of time in which some task waited for it (/proc/pressure)
@@ -32,7 +32,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
 PRESSURES = ("cpu", "io", "memory")
 COUNTS = {"throttled": "nr_throttled", "periods": "nr_periods"}  # in cpu.stat
-GUEST = 8  # from here on: time that is in the others already
+STEAL = 7  # from here on: time that no task here had, or that is in the others already
 
 
 @dataclass(slots=True)
@@ -46,11 +46,16 @@ class Signals:
 
     tree: Tree
     cpus: tuple[int, ...] = ()
-    _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _before: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     _threads: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
     _accounts: dict[str, str] = field(default_factory=dict)
     _host: dict[str, Signal] = field(default_factory=dict)
     _host_s: float = 0.0
+
+    def forget(self, name: str) -> None:
+        """A group vanished; one of its name is another, which has counted less."""
+        self._before = {key: one for key, one in self._before.items() if key[0] != name}
+        self._threads.pop(name, None)
 
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
@@ -64,14 +69,14 @@ class Signals:
             used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
                 results["runq_delay_ms"] = self._delay_ms(group.name, threads)
-        results["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
+        results["cpu"] = self._rate((group.name, "cpu"), used_s, t_s)
         if is_service:
             for name, key in COUNTS.items():
                 if key in counts:
-                    results[name] = self._step(f"{group.name} {name}", counts[key])
+                    results[name] = self._step((group.name, name), counts[key])
         if group.is_best_effort and (io := group.others.get(limits.IO)) is not None:
             moved = accounts.disk_bytes(self.tree, io.folder, io.version, group.disk)
-            results["io"] = self._rate(f"{group.name} io", moved, t_s)
+            results["io"] = self._rate((group.name, "io"), moved, t_s)
         return {name: Signal(value=value) for name, value in results.items() if value is not None}
 
     def of_host(self, t_s: float) -> dict[str, Signal]:
@@ -85,10 +90,10 @@ class Signals:
                 name: Signal(value=one.value, age_ms=age_ms) for name, one in self._host.items()
             }
         results = {
-            "cpu": self._rate("host cpu", _host_s(self.tree, self.cpus), t_s),
+            "cpu": self._rate(("", "cpu"), _host_s(self.tree, self.cpus), t_s),
             **{
                 f"psi_{what}": self._rate(
-                    f"host {what} psi",
+                    ("", f"psi_{what}"),
                     accounts.some_s(reading.whole(self.tree, f"/proc/pressure/{what}")),
                     t_s,
                 )
@@ -114,7 +119,7 @@ class Signals:
         used_ns = self.tree.number(path) if path else None
         return None if used_ns is None else used_ns / 1e9
 
-    def _rate(self, key: str, total: float | None, t_s: float) -> float | None:
+    def _rate(self, key: tuple[str, str], total: float | None, t_s: float) -> float | None:
         """How fast a total grows; None at the first reading, or where it shrank."""
         if total is None:
             return None
@@ -124,7 +129,7 @@ class Signals:
             return None
         return (total - before[0]) / (t_s - before[1])
 
-    def _step(self, key: str, total: float) -> float | None:
+    def _step(self, key: tuple[str, str], total: float) -> float | None:
         before = self._before.get(key)
         self._before[key] = (total, 0.0)
         return None if before is None or total < before[0] else total - before[0]
@@ -181,6 +186,6 @@ def _host_s(tree: Tree, cpus: Collection[int]) -> float | None:
     wanted = {f"cpu{number}" for number in cpus} or {"cpu"}
     lines = (tree.text("/proc/stat") or "").splitlines()
     rows = [line.split() for line in lines if line.startswith("cpu")]
-    fields = [words[1 : GUEST + 1] for words in rows if words[0] in wanted]
+    fields = [words[1 : STEAL + 1] for words in rows if words[0] in wanted]
     busy = [int(word) for words in fields for i, word in enumerate(words) if i not in IDLE]
     return sum(busy) / TICKS if busy else None

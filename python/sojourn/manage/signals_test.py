@@ -101,6 +101,14 @@ def test_the_machines_cpu_time_is_that_of_the_cpus_that_groups_share(tmp_path: P
     assert "cpu" not in offline.of_host(1.0), "no line is about its CPU"
 
 
+def test_time_that_the_hypervisor_took_is_used_by_no_task(tmp_path: Path) -> None:
+    signals = Signals(written(tmp_path, {"proc/stat": "cpu 0 0 0 0 0 0 0 0 0 0"}))
+    signals.of_host(0.0)
+    every = " ".join(str(TICKS * s) for s in (1, 2, 4, 100, 100, 8, 16, 500, 1, 1))
+    written(tmp_path, {"proc/stat": f"cpu {every}"})
+    assert signals.of_host(10.0)["cpu"].value == pytest.approx(3.1), "user to softirq, no idle"
+
+
 def test_throttled_periods_and_all_periods_are_those_since_the_reading_before(
     tmp_path: Path,
 ) -> None:
@@ -108,6 +116,26 @@ def test_throttled_periods_and_all_periods_are_those_since_the_reading_before(
     signals.of_group(service("usage_usec 0\nnr_periods 100\nnr_throttled 40"), 0.0)
     result = signals.of_group(service("usage_usec 0\nnr_periods 120\nnr_throttled 47"), 0.1)
     assert (result["throttled"].value, result["periods"].value) == (7, 20)
+
+
+def test_a_group_that_is_made_anew_is_not_compared_with_the_one_before_it(tmp_path: Path) -> None:
+    signals = Signals(written(tmp_path, {}))
+    signals.of_group(service("usage_usec 1000000\nnr_throttled 4"), 0.0)
+    signals.forget("web")
+    signals.forget("other")
+    result = signals.of_group(service("usage_usec 9000000\nnr_throttled 9"), 10.0)
+    assert not {"cpu", "throttled"} & result.keys(), "it has counted more by now than the other had"
+    again = signals.of_group(service("usage_usec 9500000\nnr_throttled 9"), 11.0)
+    assert again["cpu"].value == pytest.approx(0.5)
+
+
+def test_a_group_is_not_taken_for_the_machine_by_its_name(tmp_path: Path) -> None:
+    signals = Signals(written(tmp_path, {"proc/stat": machine(10)}))
+    one = service("usage_usec 1000000")
+    one.name = "host"
+    for t_s in (0.0, 1.0):
+        result = {**signals.of_group(one, t_s)}, signals.of_host(t_s)
+    assert [part["cpu"].value for part in result] == [0.0, 0.0]
 
 
 def test_threads_that_ended_take_no_memory_and_their_numbers_may_come_again(

@@ -17,10 +17,10 @@ import errno
 import json
 import math
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from operator import sub
+from operator import itemgetter, sub
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,9 @@ class Came:
         age_ms = round((t_s - when) * 1000, 1)
         windows = [self._newest.model_copy(update={"age_ms": age_ms})]
         for length_ms in LENGTHS_MS:
-            first = bisect_right(self._at, when - length_ms / 1000)
+            # Several may have come at one look, so what came since is more than the length.
+            least = bisect_left(self._sums, self._sums[-1][0] - length_ms, key=itemgetter(0))
+            first = max(least, bisect_right(self._at, when - length_ms / 1000))
             ms, n, above, unknown = map(sub, self._sums[-1], self._sums[first])
             is_whole = length_ms > self._newest.length_ms and ms >= COVERED * length_ms
             if is_whole and max(n, above) < COUNT_MAX:  # a sum may be too large, its parts not

@@ -117,6 +117,15 @@ def test_a_gap_makes_no_longer_window(source: Source) -> None:
     source.close()
 
 
+def test_windows_that_come_many_at_a_look_make_none_that_is_longer_than_it_says() -> None:
+    one = Came()
+    for second in range(1, 31):
+        for _ in range(10):
+            one.add(second + second % 3 * 1e-3, Window(length_ms=100, n=50, above=1))
+    longer = [(w.length_ms, w.n, w.above) for w in one.windows(30.0)]
+    assert longer == [(ms, ms // 2, ms // 100) for ms in (100, *LENGTHS_MS)]
+
+
 def test_sums_are_those_of_the_windows_themselves() -> None:
     draw, one, lines = random.Random(30), Came(), []  # noqa: S311
     t_s = 0.0
@@ -130,6 +139,7 @@ def test_sums_are_those_of_the_windows_themselves() -> None:
         wanted = []
         for length_ms in LENGTHS_MS:
             parts = [w for at, w in lines[-600:] if at > t_s - length_ms / 1000]
+            parts = parts[-(length_ms // 100) :]  # more than that is longer
             late = [w.above for w in parts]
             if sum(w.length_ms for w in parts) >= 0.9 * length_ms:
                 known = None if None in late else sum(a or 0 for a in late)

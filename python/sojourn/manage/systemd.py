@@ -23,6 +23,7 @@ from sojourn.manage.config import Config
 
 NAME = "sojourn-manage.service"
 STATE = "/var/lib/sojourn"
+TEMPORARY = ("/tmp/", "/var/tmp/")  # noqa: S108  # of which a unit may have its own
 
 
 class Rights(NamedTuple):
@@ -125,6 +126,14 @@ def unit(path: Path, config: Config, listen: str) -> str:
                 fix='name the control group of its unit or container: cgroup = "/PATH", '
                 f"as /proc/{group.pid}/cgroup has it",
             )
+    for key in ("windows.file", "audit", "record"):
+        name = config.windows.file if key == "windows.file" else getattr(config, key)
+        if name and not name.startswith("/"):
+            raise SpecFault(
+                f"{name} is another file in a unit, which runs in another folder",
+                at=key,
+                fix=f'{key.rpartition(".")[2]} = "{Path(name).absolute()}"',
+            )
     words = [sys.executable, "-P", "-m", "sojourn", "manage", "--config", str(path.absolute())]
     words += ["--listen", listen] if listen else []
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}
@@ -132,12 +141,12 @@ def unit(path: Path, config: Config, listen: str) -> str:
     every = [*([TRACER] if config.windows.tracer else []), *([NETWORK] if has_network else [])]
     every += [KNOBS[knob] for knob in _knobs(config) if knob in KNOBS]
     disks = [group.disk for group in config.groups.values()]
-    named = [config.windows.file, config.audit, config.record, *disks]
+    named = [str(path.absolute()), config.windows.file, config.audit, config.record, *disks]
     return UNIT.format(
         command=" ".join(_quoted(word) for word in words),
         state=STATE,
         writes="".join(f" {_quoted(folder)}" for folder in sorted(folders)) + _all(every, "writes"),
-        private_tmp="no" if any(name.startswith("/tmp/") for name in named) else "yes",  # noqa: S108
+        private_tmp="no" if any(name.startswith(TEMPORARY) for name in named) else "yes",
         private_network="no" if has_network else "yes",
         capabilities=_all(every, "capabilities").strip(),
         calls=_all(every, "calls"),

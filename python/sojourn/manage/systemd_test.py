@@ -12,7 +12,7 @@ import pytest
 from sojourn.errors import SpecFault
 from sojourn.manage import config as configs
 from sojourn.manage import systemd
-from sojourn.manage.config_test import GOOD
+from sojourn.manage.config_test import GOOD, read
 
 
 def unit(folder: Path, more: str = "", listen: str = "", name: str = "manage.toml") -> str:
@@ -92,12 +92,33 @@ def of(controller: str, constants: str = "") -> str:
 
 
 def test_it_sees_the_folder_of_temporary_files_where_a_path_is_in_it(tmp_path: Path) -> None:
-    assert service(unit(tmp_path))["PrivateTmp"] == "yes"
-    path = tmp_path / "manage.toml"
-    path.write_text(
-        f'{GOOD}\n[groups.more]\nrole = "best-effort"\ncgroup = "/more"\ndisk = "/tmp/it"'
+    etc = Path("/etc/manage.toml")
+    assert service(systemd.unit(etc, read(tmp_path, GOOD), ""))["PrivateTmp"] == "yes"
+    for at in systemd.TEMPORARY:
+        more = f'[groups.more]\nrole = "best-effort"\ncgroup = "/more"\ndisk = "{at}it"'
+        config = read(tmp_path, f"{GOOD}\n{more}")
+        assert service(systemd.unit(etc, config, ""))["PrivateTmp"] == "no"
+    here = service(
+        systemd.unit(Path(systemd.TEMPORARY[0], "manage.toml"), read(tmp_path, GOOD), "")
     )
-    assert service(systemd.unit(path, configs.read(path), ""))["PrivateTmp"] == "no"
+    assert here["PrivateTmp"] == "no", "it could not read its configuration"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at"),
+    [
+        ("/run/web.jsonl", "web.jsonl", "windows.file"),
+        ("every_ms = 50", 'audit = "log.jsonl"', "audit"),
+        ("every_ms = 50", 'record = "looks.jsonl"', "record"),
+    ],
+)
+def test_a_name_that_is_another_file_in_a_unit_is_refused(
+    tmp_path: Path, old: str, new: str, at: str
+) -> None:
+    with pytest.raises(SpecFault, match="is another file in a unit") as caught:
+        systemd.unit(Path("/etc/manage.toml"), read(tmp_path, GOOD.replace(old, new)), "")
+    assert caught.value.at == at
+    assert f'= "{Path.cwd()}/' in caught.value.fix
 
 
 def test_a_process_by_its_number_is_in_no_unit(tmp_path: Path) -> None:

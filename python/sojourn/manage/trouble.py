@@ -46,6 +46,7 @@ class Trouble:
         Raises:
             RunFault: the manager cannot go on: the warden has ended, or somebody else sets a knob.
         """
+        self._bites.only(look.groups)
         is_due = look.t_s >= self._ask_s
         if is_due:
             self._ask_s = look.t_s + min(ASKED_S, config.paused_s / BEATS)
@@ -84,5 +85,9 @@ def _heard(guard: Guard | None, config: Config) -> str:
     """Why the warden had to set the caps; "": it had not. RunFault if it has ended."""
     state = guard.beat() if guard is not None else ""
     if state == GONE:
-        raise RunFault("the manager's warden has ended", at="manage", fix="start the manager again")
+        raise RunFault(
+            "the manager's warden has ended, or is stopped",
+            at="manage",
+            fix="start the manager again",
+        )
     return f"the manager was paused for more than {config.paused_s:g} s" if state else ""

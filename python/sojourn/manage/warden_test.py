@@ -70,3 +70,16 @@ def test_a_warden_that_cannot_be_killed_is_not_waited_for(
     finally:
         os.kill(guard.pid, signal.SIGKILL)
     assert guard._process.wait(20) == -signal.SIGKILL
+
+
+def test_a_warden_that_is_stopped_counts_as_gone_after_some_heartbeats(tmp_path: Path) -> None:
+    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0)
+    try:
+        assert {guard.beat() for _ in range(2000)} <= {"", "gone"}
+        assert until(lambda: guard.beat() == ""), "it has read them all"
+        os.kill(guard.pid, signal.SIGSTOP)
+        answers = [guard.beat() for _ in range(2000)]
+        assert (answers[0], answers[-1]) == ("", "gone")
+    finally:
+        os.kill(guard.pid, signal.SIGKILL)
+        guard.end()

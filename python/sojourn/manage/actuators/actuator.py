@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sojourn.controllers.look import Knob, Level
-from sojourn.errors import HostFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Lack, Turned
 from sojourn.knobs.machine import only_read
 from sojourn.manage.config import GroupSpec
@@ -51,6 +51,10 @@ class Actuator(ABC):
     @abstractmethod
     def lack(self) -> Lack | None:
         """What this machine or the group lacks for it; None: nothing."""
+
+    def check(self, level: Level) -> None:
+        """ValueError where this machine has no such level, as far as that is known before."""
+        del level
 
     @abstractmethod
     def put(self, level: Level) -> None:
@@ -105,7 +109,7 @@ class Actuator(ABC):
         self.level = None
         try:
             why = self.take_off()
-        except ERRORS as error:  # other knobs and groups must be put back all the same
+        except (*ERRORS, RunFault) as error:  # other knobs and groups must be put back as well
             why = f"{self.knob}: {_why(error)}"
         return [why] if why else []
 

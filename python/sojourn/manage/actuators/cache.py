@@ -102,6 +102,10 @@ class Ways(Shared):
             self._foreign()
         )
 
+    def check(self, level: Level) -> None:
+        """ValueError where the cache has fewer, or gives no group so few."""
+        llc_ways.mask(self.member.on.tree, str(level))
+
     def put(self, level: Level) -> None:
         """So many ways, the lowest."""
         self._resource.apply(str(level))

@@ -63,8 +63,8 @@ class Row:
     Attributes:
         actuations_per_h: changes of levels, after the first seconds.
         reversals_per_h: changes of the job's level against the direction of the one before.
-        violated_s: seconds with more late requests than a service with exactly 1 % has in 49 of
-            50 seconds.
+        violated_s: seconds with more late requests than 1 % by two standard deviations. Of a
+            service with exactly 1 % these are 2 to 4 of 100 seconds.
         late: share of late requests in all of the scenario; the target holds up to 1 %.
         depth: share of late requests in those seconds.
         kept: CPU time of the job, as a share of the machine's.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import statistics
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sojourn import disk
 from sojourn.controllers.look import mistake
@@ -43,6 +43,13 @@ class League(BaseModel):
 
     form: Literal["sojourn.league/1"] = Field(alias="schema")
     rows: tuple[LeagueRow, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        keys = [(row.scenario, row.controller, row.seed) for row in self.rows]
+        if len({*keys}) < len(keys):
+            raise ValueError("a run is in it twice: rows of a file were joined with themselves")
+        return self
 
     def worth(self, costs: Costs, servers: int) -> list[dict[str, Any]]:
         """What the batch work is worth that each controller keeps; medians over seeds."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from sojourn import late as later
 from sojourn import units
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Outcome
@@ -22,9 +24,14 @@ from sojourn.samples.contract import Table, table_of
 from sojourn.samples.names import HLOG
 from sojourn.stats import times
 
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = later.module("scipy")
+
 FILE, FORM, MAJOR = "manager.json", "sojourn.manager", 1
 LATE_MAX = 0.1  # of the measured part
-SHARE, SIGMAS = 0.01, 2.0
+SHARE, USUAL = 0.01, 49 / 50
 """A second is violated if it has more late requests than one with exactly 1 % has in 49 of 50."""
 
 
@@ -77,10 +84,23 @@ class Managed:
 def is_violated(n: int, late: int) -> bool:
     """Whether a second had more late requests than one with 1 % by chance.
 
-    >>> is_violated(1000, 16), is_violated(1000, 17), is_violated(0, 0)
+    >>> is_violated(1000, 17), is_violated(1000, 18), is_violated(0, 0)
     (False, True, False)
     """
-    return late > SHARE * n + SIGMAS * math.sqrt(n * SHARE * (1 - SHARE))
+    return late > usual(n)
+
+
+@lru_cache(4096)
+def usual(n: int) -> int:
+    """Late requests that 49 of 50 seconds with exactly 1 % do not exceed (binomial).
+
+    >>> usual(1), usual(100), usual(10_000)
+    (0, 3, 121)
+    """
+    count = math.floor(SHARE * n)
+    while n and scipy.special.bdtr(count, n, SHARE) < USUAL:
+        count += 1
+    return count
 
 
 def read(folder: Path, outcome: Outcome) -> Managed | None:

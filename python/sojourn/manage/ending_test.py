@@ -1,0 +1,235 @@
+"""How a manager begins and ends where something else fails; on real groups."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from sojourn import disk
+from sojourn.errors import HostFault, RunFault
+from sojourn.host.tree import Tree
+from sojourn.knobs import groups as knob_groups
+from sojourn.knobs.testing import MOUNT, FakeV2, put
+from sojourn.manage import config as configs
+from sojourn.manage import ending, members, testing
+from sojourn.manage.audit import Audit
+from sojourn.manage.config import GroupSpec
+from sojourn.manage.daemon import Manager
+from sojourn.manage.daemon_test import here, journals, played, state
+from sojourn.manage.groups import Managed
+from sojourn.manage.metrics import Metrics
+from sojourn.manage.rounds import Rounds
+from sojourn.manage.testing import TREE, Stand
+from sojourn.run.journal import Journal
+
+__all__ = ["here", "state"]
+pytestmark = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
+SAFE = 0.05
+
+
+class Full:
+    """A log on a disk that is full."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: bytes) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        self._file.close()
+        self.flush()
+
+
+def full_at(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
+    """The disk is full when this event is to be written, and from then on."""
+    real = Audit.say
+
+    def say(audit: Audit, this: str, **facts: Any) -> None:
+        if this == event and audit._file is not None:
+            audit._file = Full(audit._file)  # type: ignore[assignment]
+        real(audit, this, **facts)
+
+    monkeypatch.setattr(Audit, "say", say)
+
+
+def test_a_log_that_cannot_be_begun_leaves_nothing_changed(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = here.snapshot()
+    full_at(monkeypatch, "start")
+    with pytest.raises(RunFault, match="the disk is full"):
+        played(here, [here.window], "static", constants={"quota": 0.3})
+    assert here.snapshot() == before
+    assert not journals(state)
+    assert not testing.until(lambda: here.quota() == SAFE, 0.3), "the warden has ended, too"
+
+
+def test_everything_is_back_at_the_end_although_the_log_is_full(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = here.snapshot()
+    full_at(monkeypatch, "late")
+    late_s = iter((0.0, 0.0, 0.0, 3.0))
+    monkeypatch.setattr(Rounds, "late_s", lambda *_: next(late_s))
+    with pytest.raises(RunFault, match="the disk is full"):
+        played(here, [here.window] * 3, "static", constants={"quota": 0.3})
+    assert not [one for one in here.events() if one["event"] == "capped"]
+    assert here.snapshot() == before
+    assert not journals(state)
+
+
+def test_a_record_that_cannot_be_written_means_safe_caps_and_says_why(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = disk.append
+    looks = here.folder / "looks.jsonl"
+
+    def append(path: Path) -> Any:
+        return Full(real(path)) if path == looks else real(path)
+
+    monkeypatch.setattr(disk, "append", append)
+    with pytest.raises(RunFault, match="the disk is full") as caught:
+        played(here, [here.window], "null", record=str(looks))
+    assert caught.value.at == str(looks)
+    assert here.quota() == SAFE
+    assert here.events()[-1]["reason"] == "the disk is full"
+
+
+def test_everything_is_back_at_the_end_although_the_journal_cannot_be_written(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, real = here.snapshot(), Journal.undone
+
+    def undone(journal: Journal, entry: int) -> None:
+        real(journal, entry)
+        raise RunFault("the disk is full", at=str(journal.path), fix="-")
+
+    def fill() -> None:
+        here.window()
+        monkeypatch.setattr(Journal, "undone", undone)
+
+    steps: list[Callable[[], object]] = [here.window, here.window, fill]
+    played(here, steps, "static", constants={"quota": 0.3, "weight": 50})
+    assert here.snapshot() == before
+    assert not journals(state)
+
+
+def test_a_group_that_cannot_be_put_back_keeps_no_other_from_it() -> None:
+    seen: list[str] = []
+
+    class One:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def restore(self) -> list[str]:
+            seen.append(self.name)
+            if self.name == "a":
+                raise RunFault("it is broken", at="-", fix="-")
+            return [f"{self.name} is stuck"]
+
+        abandon = restore
+
+    ones: Any = [One("a"), One("b")]
+    assert ending.restored(ones) == ending.abandoned(ones) == ["a: it is broken", "b is stuck"]
+    assert seen == ["a", "b"] * 2
+
+
+def test_a_manager_is_refused_that_would_cap_itself(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, real = here.snapshot(), members.pids
+
+    def pids(tree: Tree, folder: str) -> tuple[int, ...]:
+        more = (os.getpid(),) if folder.endswith("-batch") else ()
+        return (*real(tree, folder), *more)
+
+    monkeypatch.setattr(members, "pids", pids)
+    with pytest.raises(HostFault, match="the manager itself is in batch"):
+        played(here, [here.window], "null")
+    assert here.snapshot() == before
+    assert not journals(state)
+
+
+def test_cpus_that_the_machine_does_not_have_are_refused(here: Stand) -> None:
+    with pytest.raises(HostFault, match="this machine has no CPU 60000-60001"):
+        played(here, [here.window], "null", cpus="0,60000-60001")
+    assert not here.events()
+
+
+@pytest.mark.parametrize("is_inner_first", [True, False])
+def test_a_group_within_one_that_has_a_manager_has_no_other(
+    here: Stand, *, is_inner_first: bool
+) -> None:
+    inner = f"{here.paths['batch']}/inner"
+    folders = testing.make_group(inner)
+    cpu = knob_groups.find(TREE, "cpu")
+    assert cpu is not None
+    spec = {"role": "best-effort", "cgroup": here.paths["batch"]}
+    outer = Managed("outer", GroupSpec.model_validate(spec), (0,), TREE)
+    own = Managed("own", GroupSpec.model_validate({**spec, "cgroup": inner}), (0,), TREE)
+    first, second = (own, outer) if is_inner_first else (outer, own)
+    journal = Journal.create()
+    try:
+        for one in (first, second):
+            one.find()
+        first.take(journal)
+        with pytest.raises(HostFault, match="another manager has the control group"):
+            second.take(journal)
+        assert second.restore() == first.restore() == []
+        second.take(journal)
+        assert second.restore() == []
+    finally:
+        journal.close()
+        for folder in folders:
+            testing.remove_group(folder)
+
+
+def test_a_group_without_a_controller_that_matters_is_not_said_to_be_missing(
+    tmp_path: Path,
+) -> None:
+    fake = FakeV2(tmp_path, (), handed="cpu")
+    put(tmp_path, f"{MOUNT}/web/cgroup.procs", "")
+    put(tmp_path, f"{MOUNT}/web/cgroup.controllers", "memory pids")
+    spec = GroupSpec(role="latency-critical", cgroup="/web", target="1ms")
+    with pytest.raises(HostFault, match="/web has neither the controller cpu nor cpuset") as caught:
+        Managed("web", spec, (0,), fake.tree).find()
+    assert "systemctl set-property UNIT CPUWeight=100" in caught.value.fix
+    spec = GroupSpec(role="latency-critical", cgroup="/none", target="1ms")
+    with pytest.raises(HostFault, match="there is no control group /none"):
+        Managed("web", spec, (0,), fake.tree).find()
+
+
+def test_metrics_name_the_rule_that_a_reload_brought_and_no_caps_of_a_dry_run(
+    here: Stand,
+) -> None:
+    path, seen = here.config("null", silent_s=60.0), list[tuple[str, bool]]()
+    metrics = Metrics("null")
+    for book in (Journal.create(), None):
+        manager = Manager(configs.read(path), Audit(None, lambda _: None), book, metrics=metrics)
+        manager.fresh = lambda: configs.read(path)
+
+        def rounds(one: Manager = manager) -> Iterator[None]:
+            for i in range(2):
+                if i:
+                    path.write_text(path.read_text().replace('"null"', '"static"'))
+                    path.write_text(path.read_text().replace("silent_s = 60.0", "silent_s = 0.2"))
+                    one.ask_reload()
+                    testing.until(lambda: False, 0.3)
+                yield
+            testing.until(lambda: False, 0.3)
+            yield
+            seen.append((metrics.controller, metrics.is_capped))
+
+        manager.run(rounds)
+        if book is not None:
+            book.close()
+    assert seen == [("static", True), ("static", False)]
