@@ -7,7 +7,7 @@ import pytest
 
 from sojourn import host
 from sojourn.host.culprits import SCHEDULER, Culprit, Sight
-from sojourn.host.doctor import NOISY
+from sojourn.host.diagnosis import NOISY
 from sojourn.host.finding import Report
 
 Host = Callable[[str], Path]
