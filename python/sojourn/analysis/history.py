@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sojourn.analysis.border_rows import MAX_LOAD
 from sojourn.analysis.comparison import (
     CPU,
-    MAX_LOAD,
     MEAN,
     QUANTILES,
     geometric_mean,

@@ -56,6 +56,10 @@ class Limits:
     same: float = 0.05
     margin: float = 0.0
 
+    def is_same(self, ends: Interval) -> bool:
+        """Whether a ratio with this interval is no difference."""
+        return 1 / (1 + self.same) <= ends.lo and ends.hi <= 1 + self.same
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
