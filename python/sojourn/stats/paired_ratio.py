@@ -130,15 +130,18 @@ def _with(one: Paired, *, is_different: bool, alpha: float) -> Paired:
 
 
 def centre(logs: Floats) -> float | None:
-    """The ratio at the centre of symmetry; None without a pair.
+    """The ratio at the centre of symmetry; None without a pair, or where it may lie anywhere.
 
     >>> round(centre(np.log([1.1, 1.1, 1.1, 9.0])), 3)
     1.1
+    >>> centre(np.array([-math.inf, math.inf]))
     """
     known = logs[~np.isnan(logs)]
     if not len(known):
         return None
     if not np.isfinite(known).all():
-        return math.exp(float(np.median(known)))
+        with np.errstate(invalid="ignore"):
+            middle = float(np.median(known))
+        return None if math.isnan(middle) else math.exp(middle)
     first, second = np.triu_indices(len(known))
     return math.exp(float(np.median((known[first] + known[second]) / 2)))
