@@ -1,4 +1,4 @@
-"""How much load fits in records side by side: the ratio of two borders, open ends included.
+"""Max loads of records side by side: their ratio, open ends included.
 
 Two closed intervals give that of their ratio: their ends carry over as variances do. Where an end
 is open there is no estimate to divide. But the model says of each load how probable it is that it

@@ -1,4 +1,4 @@
-"""Max loads side by side: open ends, intervals that do not overlap, and numbers without an end."""
+"""Max loads side by side: open ends, and intervals that do not overlap."""
 
 from __future__ import annotations
 

@@ -35,8 +35,6 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
 }
 KEYS = {"run"}  # name a run's folder; people know it by its load and restart
 QOS = "qos"  # to miss the target is no reason to doubt; it is reported with the run
-#: Brackets of invalid loads have a sentence of their own.
-FEW = "At valid loads, numbers in brackets rest on too few requests to say more."
 PLACES = 10  # named of one doubt; the table beside has all
 _WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
 

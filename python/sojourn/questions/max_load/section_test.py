@@ -1,4 +1,4 @@
-"""The search in words: what its time is of, and how far its interval is from deciding."""
+"""The search in words: its own time, and how far its interval is from deciding."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
     if are_few:
-        yield people.FEW
+        yield show.FEW
     yield from textwrap.wrap(people.invalid_loads(service), width)
     yield from textwrap.wrap(verdict_of_all.text(service), width)
     yield from textwrap.wrap(people.undisturbed(service), width)
