@@ -22,7 +22,6 @@ from sojourn.plan.rehearsal import (
 )
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
-from sojourn.services import KINDS
 from sojourn.spec import Study
 from sojourn.testing_questions import PLANS
 
@@ -113,15 +112,11 @@ def test_what_runs_already_has_no_shield_and_so_no_runs_without_it() -> None:
     ours = study(*sets, profile="quick")
     assert Phase.SCHEDULED in {point.phase for point in rehearse(ours, PLANS).points}
     service = ours.services[0]
-    theirs = service.model_copy(update={"kind": "external"})
+    theirs = service.model_copy(update={"kind": RUNS_ALREADY})
     foreign = ours.model_copy(update={"services": (theirs,)})
     phases = {point.phase for point in rehearse(foreign, PLANS).points}
     assert Phase.CONFIRM in phases
     assert Phase.SCHEDULED not in phases
-
-
-def test_the_kind_that_gets_no_shield_is_the_one_that_runs_already() -> None:
-    assert [kind.name for kind in KINDS.values() if kind.is_foreign] == [RUNS_ALREADY]
 
 
 def test_a_probe_represents_those_that_its_search_still_has_the_time_for() -> None:
