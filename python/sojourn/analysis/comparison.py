@@ -11,23 +11,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import scipy
-
-from sojourn.analysis import aa_noise_floor
+from sojourn.analysis import aa_noise_floor, border_rows
+from sojourn.analysis.border_rows import LACKING
 from sojourn.analysis.comparison_rows import Moved, Ratio, Row
 from sojourn.findings.effects import LOST_OR_GREW
 from sojourn.findings.findings import Findings, ServiceFinding
-from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.findings.load_point import LoadPoint
-from sojourn.half_width import normal
 from sojourn.stats import holm
-from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement, Limits
 from sojourn.stats.unpaired_ratio import RESTARTS_MIN, Unpaired, unpaired
-from sojourn.text.numbers import load_share, percentile
+from sojourn.text.numbers import load_share, percent, percentile
 
 QUANTILES = (0.5, 0.99, 0.999)
-MEAN, CPU, MAX_LOAD = "mean", "CPU per request", "max load"
+MEAN, CPU = "mean", "CPU per request"
+NEAR = 0.05  # chance of an error up to which an open number says how large it is
 ASKED = "asked"  # loads in requests/s: rule of the axis
 
 
@@ -75,7 +72,7 @@ def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) 
         limits: what counts as a difference, and how sure a judgement is.
     """
     services = _services(findings)
-    rows = [row for each in services if (row := _max_load(each, limits))]
+    rows = [row for each in services if (row := border_rows.row(each, limits))]
     rows += [row for place in _places(services) for row in _at_load(place, limits)]
     rows = _judged(rows, limits)
     return Comparison(
@@ -164,21 +161,16 @@ def _ratio(first: Sequence[float], other: Sequence[float], limits: Limits) -> Ra
 
 def _first_word(result: Unpaired, limits: Limits) -> Judgement:
     """Before Holm: *no difference* is reported here already, for it is no alarm."""
-    ends = result.interval
-    if ends and 1 / (1 + limits.same) <= ends.lo and ends.hi <= 1 + limits.same:
-        return Judgement.SAME
-    return Judgement.OPEN
+    is_same = result.interval is not None and limits.is_same(result.interval)
+    return Judgement.SAME if is_same else Judgement.OPEN
 
 
 def _lacking(first: Sequence[float], other: Sequence[float]) -> str:
     if not first or not other:
-        return "not measured in both"
+        return LACKING
     if not all(map(math.isfinite, (*first, *other))):
         return LOST_OR_GREW
-    fewest = min(len(first), len(other))
-    if fewest < RESTARTS_MIN:
-        return f"{fewest} of at least {RESTARTS_MIN} restarts"
-    return "all restarts are equal"
+    return f"{min(len(first), len(other))} of at least {RESTARTS_MIN} restarts"
 
 
 def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int, int]) -> Ratio:
@@ -195,69 +187,47 @@ def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int
     return replace(one, noise=math.exp(gate))
 
 
-def _max_load(services: tuple[ServiceFinding | None, ...], limits: Limits) -> Row | None:
-    """How much load fits within the target, of those that looked for it."""
-    each = [most.border if s and (most := s.section(MaxLoad)) else None for s in services]
-    first = each[0]
-    if first is None or not any(each[1:]) or services[0] is None:
-        return None
-    sides = [Ratio(value=first.estimate_rps, restarts=first.starts)]
-    for border in each[1:]:
-        if border is None:
-            sides.append(Ratio(value=None, note="not measured in both"))
-            continue
-        sides.append(_of_borders(first, border, limits))
-    service = services[0].service
-    return Row(service=service, load="", number=MAX_LOAD, is_rate=True, sides=tuple(sides))
-
-
-def _of_borders(first: Border, other: Border, limits: Limits) -> Ratio:
-    """The ratio of two loads whose ends carry over as variances do (Zou and Donner 2008)."""
-    value, ratio = other.estimate_rps, None
-    of_a, of_b = first.interval_rps, other.interval_rps
-    if first.estimate_rps and value:
-        ratio = value / first.estimate_rps
-    if ratio is None or not (is_closed(first) and is_closed(other)):
-        return Ratio(value=value, restarts=other.starts, ratio=ratio, note="the interval is open")
-    down = math.hypot(math.log(value / of_b.lo), math.log(of_a.hi / first.estimate_rps))
-    up = math.hypot(math.log(of_b.hi / value), math.log(first.estimate_rps / of_a.lo))
-    errors = normal(other.level)  # that the intervals are wide
-    wider, middle = normal(1 - limits.alpha) / errors, math.log(ratio)
-    towards_1 = down if middle > 0 else up
-    return Ratio(
-        value=value,
-        restarts=other.starts,
-        ratio=ratio,
-        interval=Interval(lo=math.exp(middle - down * wider), hi=math.exp(middle + up * wider)),
-        p=float(2 * scipy.special.ndtr(-(abs(middle) / towards_1 * errors))) if towards_1 else 1.0,
-    )
-
-
 def _judged(rows: Sequence[Row], limits: Limits) -> list[Row]:
     """The rows with *worse* and *better*, the family's error rate held."""
-    p_values = {}
-    for at, row in enumerate(rows):
-        for number, side in enumerate(row.sides):
-            if side.ratio is not None and side.note == "":
-                p_values[f"{at}/{number}"] = side.p
+    p_values = {
+        f"{at}/{number}": side.p
+        for at, row in enumerate(rows)
+        for number, side in enumerate(row.sides)
+        if side.interval is not None and side.note == ""
+    }
     sure = holm.adjusted(p_values)
     results = []
     for at, row in enumerate(rows):
-        sides = tuple(
-            _said(side, sure.get(f"{at}/{number}", 1.0), limits, is_rate=row.is_rate)
-            for number, side in enumerate(row.sides)
-        )
-        results.append(replace(row, sides=sides))
+        sides = []
+        for number, side in enumerate(row.sides):
+            p = sure.get(f"{at}/{number}")
+            is_open = p is None or p > limits.alpha
+            one = _open(side, p, len(sure), limits) if is_open else _sure(side, row)
+            sides.append(one)
+        results.append(replace(row, sides=tuple(sides)))
     return results
 
 
-def _said(side: Ratio, p: float, limits: Limits, *, is_rate: bool) -> Ratio:
-    if side.ratio is None or side.note or p > limits.alpha:
+def _sure(side: Ratio, row: Row) -> Ratio:
+    """Worse or better, unless equal runs differ by as much."""
+    if side.ratio is not None:
+        if side.noise is not None and abs(math.log(side.ratio)) <= math.log(side.noise):
+            return replace(side, judgement=Judgement.OPEN, note="no more than equal runs differ by")
+        is_more = side.ratio > 1
+    else:  # a bound: all of the interval lies on one side
+        is_more = side.interval is not None and side.interval.lo >= 1
+    return replace(side, judgement=Judgement.BETTER if is_more is row.is_rate else Judgement.WORSE)
+
+
+def _open(side: Ratio, p: float | None, of: int, limits: Limits) -> Ratio:
+    """The side as it is, with the reason where a difference is near, or an end is open."""
+    if p is None or side.judgement is not Judgement.OPEN:
         return side
-    if side.noise is not None and abs(math.log(side.ratio)) <= math.log(side.noise):
-        return replace(side, judgement=Judgement.OPEN, note="no more than equal runs differ by")
-    is_worse = (side.ratio > 1) is not is_rate
-    return replace(side, judgement=Judgement.WORSE if is_worse else Judgement.BETTER)
+    if side.p > NEAR:
+        return replace(side, note=border_rows.OPEN) if side.ratio is None else side
+    together = f", in one of all {of} numbers {percent(p, 1)}" if of > 1 else ""
+    chance = f"chance of an error {percent(side.p, 1)}{together}"
+    return replace(side, note=f"{chance}; {percent(limits.alpha)} is allowed")
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement
 
+AT_LEAST, AT_MOST, NO_LOAD = "at least", "at most", "no load"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
@@ -14,8 +16,10 @@ class Ratio:
 
     Attributes:
         value: geometric mean over restarts, ns or requests/s; None: not measured; may be `inf`.
+        bound: of a value that is the known end of an open interval, `AT_LEAST` or `AT_MOST`;
+            `NO_LOAD` where none fits; "" of any other.
         restarts: of which it is the mean.
-        ratio: to the first record's number; None if one of them has none.
+        ratio: to the first record's number; None if one of them has none, or is a bound.
         interval: of that, at level 1 - alpha; None with fewer than three restarts a side.
         noise: equal runs differ by up to this factor (A/A); None: not measured.
         p: that there is no difference, two-sided, of this number alone.
@@ -24,6 +28,7 @@ class Ratio:
     """
 
     value: float | None
+    bound: str = ""
     restarts: int = 0
     ratio: float | None = None
     interval: Interval | None = None

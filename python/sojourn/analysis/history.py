@@ -2,6 +2,7 @@
 
 The unit is a record. A number of a record is the geometric mean over restarts of the service, with
 Student's interval of the logarithms; a highest load with an open end is no number, and makes a gap.
+Where no load fits it is 0: a gap there would hide the change that matters most.
 All series of a history are one family: a change is reported once its evidence suffices together
 with any set of the others (`change_points.adjusted`). After a change the series begins anew with
 the next record.
@@ -15,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sojourn.analysis.border_rows import MAX_LOAD
 from sojourn.analysis.comparison import (
     CPU,
-    MAX_LOAD,
     MEAN,
     QUANTILES,
     geometric_mean,
@@ -31,6 +32,7 @@ from sojourn.stats import change_points, restarts
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.stats.times import Floats
+from sojourn.stats.unpaired_ratio import VARIANCE_LEAST
 from sojourn.text.numbers import percentile
 
 NUMBERS = ("mean", "p50", "p99", "p999", "cpu", "max")
@@ -172,9 +174,12 @@ def _values(service: ServiceFinding, numbers: Sequence[str]) -> Iterator[tuple[s
                     one = Value(value=value, interval=ends, restarts=len(of_restarts))
                     yield load_name(service, point), _CALLED[name], one
     border = most.border if (most := service.section(MaxLoad)) else None
-    if "max" in numbers and border is not None and is_closed(border):
-        one = Value(value=border.estimate_rps, interval=border.interval_rps, restarts=border.starts)
-        yield "", MAX_LOAD, one
+    if "max" in numbers and border is not None:
+        if is_closed(border):
+            ends, starts = border.interval_rps, border.starts
+            yield "", MAX_LOAD, Value(value=border.estimate_rps, interval=ends, restarts=starts)
+        elif border.interval_rps.hi <= 0:
+            yield "", MAX_LOAD, Value(value=0.0, restarts=border.starts)
 
 
 def _interval(of_restarts: Sequence[float]) -> Interval | None:
@@ -182,7 +187,7 @@ def _interval(of_restarts: Sequence[float]) -> Interval | None:
     if not all(map(math.isfinite, of_restarts)) or len(of_restarts) < restarts.INTERVAL_NEEDS:
         return None
     logs = np.log(of_restarts)
-    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    error = math.sqrt(max(float(logs.var(ddof=1)), VARIANCE_LEAST) / len(logs))
     half, middle = student(len(logs) - 1) * error, float(logs.mean())
     return Interval(lo=math.exp(middle - half), hi=math.exp(middle + half))
 

@@ -50,6 +50,24 @@ def test_an_unbiased_client_is_not_but_by_chance() -> None:
     assert sum(result.is_apart for result in rows) <= 2, "95 % intervals of both lie apart seldom"
 
 
+def of_study(seed: int, *, scale: float = 1.0, count: int = 30) -> tuple[ProbeRow, ...]:
+    """The rows of a study of so many runs, whose first probe saw times `scale` as long."""
+    rng = np.random.default_rng(seed)
+    load = measured(POINT, rng.exponential(1e6, 10_000), bound_ns=None)
+    scales = [scale] + [1.0] * (count - 1)
+    probes = (Probe(sojourn=from_values(one * rng.exponential(1e6, 300))) for one in scales)
+    judged = runs.judge(load, None)
+    each = (replace(judged, measured=replace(load, probe=probe)) for probe in probes)
+    return probe_client.compare(list(each))
+
+
+def test_of_a_study_of_many_runs_none_is_biased_by_chance() -> None:
+    """Each run at 95 % by itself says so of 2 % of the runs, so of nearly half of the studies."""
+    alarms = sum(any(one.is_apart for one in of_study(seed)) for seed in range(40))
+    assert alarms <= 6, "of 40 studies at 5 % each: more in 1 of 300 draws"
+    assert [one.is_apart for one in of_study(1, scale=3.0)] == [True] + [False] * 29
+
+
 def test_the_highest_quantile_is_compared_that_the_probe_can_bound() -> None:
     assert row(20).q == 0.5
     assert row(200).q == 0.95

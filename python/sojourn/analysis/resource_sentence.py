@@ -16,6 +16,10 @@ _WHERE = {
     VIOLATED: "At the first load that misses QoS",
     HIGHEST: "At the highest load",
 }
+_MAY = {
+    HOLDS: "At the highest measured load that may be within QoS",
+    VIOLATED: "At the first load that may miss QoS",
+}
 _JUDGED = tuple(name for name, one in BY_NAME.items() if not one.is_part)
 _OF_CPUS = {"server_busy_share", "machine_busy_share"}  # follow from the service's and the client's
 
@@ -49,18 +53,23 @@ def use_sentence(
     if not sides:
         return ""
     side = sides[0]
-    texts = [f"{_WHERE[side.what]} ({_load(side)}) {_uses_cpu(service, side)}"]
+    where = _WHERE[side.what] if is_sure(side) else _MAY[side.what]
+    texts = [f"{where} ({_load(side)}) {_uses_cpu(service, side)}"]
     texts += [_short_of(sides, critical)] if len(sides) > 1 or critical else []
     texts.append(_others(side, critical))
     texts.append(_unknown(side, missing))
     return " ".join(filter(None, texts))
 
 
+def is_sure(side: Side) -> bool:
+    """Whether its load holds or misses the target, rather than being borderline."""
+    return side.chance is None or not 1 - SURE < side.chance < SURE
+
+
 def _load(side: Side) -> str:
     share = "" if side.fraction is None else f", {100 * side.fraction:.4g} %"
     rps = side.hi_rps if side.what != VIOLATED else side.lo_rps
-    sure = side.chance is None or not 1 - SURE < side.chance < SURE
-    doubt = "" if sure else f"; it holds with probability {side.chance:.2f}"
+    doubt = "" if is_sure(side) else f"; it holds with probability {side.chance:.2f}"
     return f"{show_count(rps)} requests/s{share}{doubt}"
 
 
@@ -81,8 +90,9 @@ def _uses_cpu(service: str, side: Side) -> str:
 
 def _short_of(sides: Sequence[Side], critical: Sequence[Use]) -> str:
     where = sides[-1]
-    at = "there" if where.what == HOLDS else f"at the first load that misses it ({_load(where)})"
-    if where is sides[0]:
+    verb = "misses" if is_sure(where) else "may miss"
+    at = f"at the first load that {verb} it ({_load(where)})"
+    if where.what == HOLDS or where is sides[0]:
         at = "there"
     if critical:
         named = " and ".join(f"{_called(use)}, {use_text(use)}" for use in critical)

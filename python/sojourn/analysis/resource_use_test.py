@@ -165,6 +165,20 @@ def test_a_resource_is_critical_only_where_three_quarters_of_its_samples_say_so(
     assert "Last-level cache is not counted here." in spread.sentence
 
 
+def test_a_borderline_load_may_miss_the_target_and_does_not_surely() -> None:
+    unsure = Posterior(rps=(1.0, 699.0, 701.0, 1e5), holds=(1.0, 1.0, 0.44, 0.44))
+    runs = [cpu(500, 0.5), cpu(800, 0.5)]
+    use = resource_use.find(runs, "a", unsure)
+    assert use is not None
+    text = use.sentence
+    assert "at the first load that may miss it (800 requests/s, 80 %; it holds with" in text
+    assert "misses" not in text
+    alone = resource_use.find(runs[1:], "a", unsure)
+    assert alone is not None
+    assert alone.sentence.startswith("At the first load that may miss QoS (800 requests/s")
+    assert "at the first load that misses it (800 " in example_use(*runs).sentence
+
+
 def test_a_resource_whose_capacity_is_not_known_is_never_critical() -> None:
     columns = {"service_cpu_share": [0.2], "network_rx_bytes_per_s": [9e9]}
     use = example_use(run(700, columns), run(800, columns))

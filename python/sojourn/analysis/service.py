@@ -21,7 +21,7 @@ from sojourn.analysis import (
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.runs import Judged
 from sojourn.findings import answer
-from sojourn.findings.findings import AXIS_INVALID, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
@@ -44,6 +44,7 @@ from sojourn.text.numbers import load_share, percentile
 TAIL = 0.99  # judged where there is no target
 #: What a placement may share that no other number of the run shows.
 AGAINST = (shared.UNLIKE, shared.UNBALANCED)
+AXIS_INVALID = "no run of the load axis is valid: 100 % is only a name"
 NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
@@ -102,6 +103,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         probes=probes,
         resources=resource_use.find(measured, spec.label, posterior),
         kept=pace.neighbour_paces(data, spec),
+        is_axis_valid=axis is None or axis.is_valid,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.analysis import KINDS
 from sojourn.analysis.combinations import parts
-from sojourn.analysis.service import headline
+from sojourn.analysis.service import AXIS_INVALID, headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import measured, memcached, run_study, study_of
 from sojourn.findings import answer
@@ -139,6 +139,18 @@ def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: S
         assert LATE in point.reasons
         assert point.mean.value is None
         assert all(e.value is None and e.refused for e in point.quantiles)
+
+
+def test_max_rps_of_no_valid_run_is_a_name_whatever_the_reasons_say(
+    played: StudyData, found: Findings
+) -> None:
+    spoiled = tuple(spoil(m) if m.outcome.point.phase is Phase.PEAK else m for m in played.measured)
+    (named,) = study(replace(played, measured=spoiled), answers()).services
+    assert not named.is_axis_valid
+    assert named.max_rps is not None
+    assert replace(named, reasons=()).highest_rps is None
+    (usual,) = found.services
+    assert replace(usual, reasons=(*usual.reasons, AXIS_INVALID)).highest_rps == usual.max_rps
 
 
 def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question_open(

@@ -18,6 +18,7 @@ from sojourn.cli.app import main
 from sojourn.cli.history_records import differing
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.host import ci
 from sojourn.report import history as shown
 from sojourn.report import testing, testing_answers
@@ -244,20 +245,36 @@ def test_a_gap_and_an_endless_number_are_no_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lo", "estimate", "hi"),
-    [(0.0, 9_000.0, 0.0), (0.0, 9_000.0, 9_000.0), (90_000.0, 90_000.0, math.inf)],
+    ("lo", "estimate", "hi", "value"),
+    [
+        (0.0, 9_000.0, 0.0, 0.0),  # no load fits: that is known
+        (0.0, 9_000.0, 9_000.0, None),
+        (90_000.0, 90_000.0, math.inf, None),
+    ],
 )
-def test_a_highest_load_with_an_open_end_is_a_gap(lo: float, estimate: float, hi: float) -> None:
+def test_a_highest_load_with_an_open_end_is_a_gap(
+    lo: float, estimate: float, hi: float, value: float | None
+) -> None:
     open_ended = testing_answers.max_load(testing_answers.border(estimate, lo, hi))
-    every = [
-        replace(
-            scaled(1, 0),
-            services=(replace(testing.memcached(), sections={"max_load": search}),),
-        )
-        for search in (testing_answers.narrow(), open_ended, testing_answers.narrow())
-    ]
-    (series,) = series_of(every, ["max"])
-    assert [one and one.value for one in series.values] == [36_200.0, None, 36_200.0]
+    searches = (testing_answers.narrow(), open_ended, testing_answers.narrow())
+    (series,) = series_of(list(map(searched, searches)), ["max"])
+    assert [one and one.value for one in series.values] == [36_200.0, value, 36_200.0]
+
+
+def searched(search: MaxLoad) -> Findings:
+    """A record of which the highest load alone is known."""
+    service = replace(testing.memcached(), sections={"max_load": search})
+    return replace(scaled(1, 0), services=(service,))
+
+
+def test_a_service_of_which_no_load_fits_any_more_is_worse_and_no_row_of_gaps() -> None:
+    nothing = testing_answers.max_load(testing_answers.border(9_000.0, 0.0, 0.0))
+    every = [searched(testing_answers.narrow() if at < 14 else nothing) for at in range(23)]
+    (series,) = with_changes(series_of(every, ["max"]), 0.05)
+    (change,) = series.changes
+    assert (change.since, change.ratio, change.judgement) == (14, 0.0, Judgement.WORSE)
+    assert shown.value(series, 0.0) == "no load"
+    assert shown.ratio(change) == "0 times"
 
 
 def test_studies_that_differ_in_a_number_are_unlike_and_a_seed_is_none() -> None:

@@ -23,7 +23,6 @@ from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 
 S = TypeVar("S", bound=Section)
-AXIS_INVALID = "no run of the load axis is valid: 100 % is only a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +53,7 @@ class ServiceFinding:
         probes: the load's client against the probe beside it, run by run.
         resources: what it used, at the QoS crossing and at every load; None in older records.
         kept: what its neighbour kept of its pace alone, loads ascending; () without one that tells.
+        is_axis_valid: a valid run has max RPS; else 100 % is only a name.
     """
 
     service: str
@@ -78,11 +78,12 @@ class ServiceFinding:
     kept: tuple[Kept, ...] = ()
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
+    is_axis_valid: bool = True
 
     @property
     def highest_rps(self) -> float | None:
         """Max RPS where a valid run has it; None: it is only a name, or not known."""
-        return None if AXIS_INVALID in self.reasons else self.max_rps
+        return self.max_rps if self.is_axis_valid else None
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked or begun."""

@@ -23,6 +23,7 @@ from sojourn.spec import Study
 CAPACITY_RPS = 100_000.0
 POINTS_MAX = 5_000
 PIECES_MAX = 1_000  # of one imagined run's misses
+RUNS_ALREADY = "external"  # the kind of service that the lab does not start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = (
     points: list[Point] = []
     walls_s: list[float] = []
     around_s, restart_s = _overheads(outcomes)
-    shield = "none" if study.run.shield == "none" else "priority"
+    shields = {service.label: _shield(study, service.kind) for service in study.services}
     planner, capacities = Planner(study, questions), _capacities(study, outcomes)
     while (point := planner.next(played)) and len(points) < POINTS_MAX:
         for one in _represented_points(planner, questions, point, around_s + restart_s):
@@ -61,7 +62,9 @@ def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = (
             took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one, questions)
             for member in one.all:
                 outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
-                played.append(replace(_in_pieces(outcome), wall_s=took_s, shield=shield))
+                played.append(
+                    replace(_in_pieces(outcome), wall_s=took_s, shield=shields[member.service])
+                )
             points.append(one)
             walls_s.append(took_s)
     measure_s = sum(point.measure_s for point in points)
@@ -73,6 +76,11 @@ def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = (
         shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points], questions)),
         is_cut=point is not None,
     )
+
+
+def _shield(study: Study, kind: str) -> str:
+    """The shield that runs of this kind of service get; what runs already gets none (M32)."""
+    return "none" if study.run.shield == "none" or kind == RUNS_ALREADY else "priority"
 
 
 def _in_pieces(outcome: Outcome) -> Outcome:

@@ -13,7 +13,13 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
-from sojourn.plan.rehearsal import PIECES_MAX, _represented_points, imagine, rehearse
+from sojourn.plan.rehearsal import (
+    PIECES_MAX,
+    RUNS_ALREADY,
+    _represented_points,
+    imagine,
+    rehearse,
+)
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
@@ -99,6 +105,18 @@ def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:
     assert {p.phase for p in ahead.points} == {Phase.SWEEP}
     for point in ahead.points:
         assert point.offered_rps == pytest.approx(7_000 * (point.fraction or 0), rel=1e-3)
+
+
+def test_what_runs_already_has_no_shield_and_so_no_runs_without_it() -> None:
+    sets = ["run.repeats=1", "run.fractions=[0.5]"]
+    ours = study(*sets, profile="quick")
+    assert Phase.SCHEDULED in {point.phase for point in rehearse(ours, PLANS).points}
+    service = ours.services[0]
+    theirs = service.model_copy(update={"kind": RUNS_ALREADY})
+    foreign = ours.model_copy(update={"services": (theirs,)})
+    phases = {point.phase for point in rehearse(foreign, PLANS).points}
+    assert Phase.CONFIRM in phases
+    assert Phase.SCHEDULED not in phases
 
 
 def test_a_probe_represents_those_that_its_search_still_has_the_time_for() -> None:

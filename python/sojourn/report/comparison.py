@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sojourn.analysis.comparison import Comparison
-from sojourn.analysis.comparison_rows import Ratio, Row
+from sojourn.analysis.comparison_rows import AT_LEAST, Ratio, Row
+from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.text.markdown import plain
 from sojourn.text.markdown import row as markdown_row
+from sojourn.text.numbers import percent
 from sojourn.units import show_count, show_ns
 
 NOISE_MOST = 3.0  # factor; a floor from one pair of runs is larger, and says nothing
@@ -45,8 +47,21 @@ def sentence(result: Comparison) -> str:
     if better:
         return f"{others} is better than {first}: {', '.join(better)}."
     if result.judgement is Judgement.SAME:
-        return f"{others} and {first} differ by less than {result.limits.same:.0%} in every number."
-    return f"Whether {others} differs from {first} cannot be decided from these runs."
+        most = percent(result.limits.same, 1)
+        return f"{others} and {first} differ by less than {most} in every number."
+    whether = f"Whether {others} differs from {first} cannot be decided from these runs"
+    return f"{whether}{_nearest(result)}."
+
+
+def _nearest(comparison: Comparison) -> str:
+    """The number that is nearest to an answer, with what it lacks; "" where none is near."""
+    near = [
+        (side.p, f": {row.number}{f' at {row.load}' if row.load else ''}, {side.note}")
+        for row in comparison.rows
+        for side in row.sides[1:]
+        if side.note and side.interval is not None and side.p < 1
+    ]
+    return min(near)[1] if near else ""
 
 
 def _named(comparison: Comparison, judgement: Judgement) -> list[str]:
@@ -71,14 +86,22 @@ def called(comparison: Comparison) -> tuple[str, ...]:
 
 def shared(comparison: Comparison) -> list[Row]:
     """The rows that a second record has, too."""
-    return [row for row in comparison.rows if any(side.ratio is not None for side in row.sides[1:])]
+    return [
+        row
+        for row in comparison.rows
+        if row.sides[0].value is not None and any(side.value is not None for side in row.sides[1:])
+    ]
 
 
 def lacking(comparison: Comparison) -> str:
     """Where the first record is alone or lacks, in a sentence; "" if nowhere."""
     there = {(row.service, row.load) for row in shared(comparison)}
     places = dict.fromkeys((row.service, row.load) for row in comparison.rows)
-    gone = [f"{service} at {load}" for service, load in places if (service, load) not in there]
+    gone = [
+        f"{service} at {load}" if load else f"max load of {service}"
+        for service, load in places
+        if (service, load) not in there
+    ]
     return f"Not measured in both: {', '.join(gone)}." if gone else ""
 
 
@@ -128,13 +151,16 @@ def value(row: Row, side: Ratio) -> str:
         return LACKS
     if math.isinf(side.value):
         return "∞"
+    if side.bound:
+        way = -1 if side.bound == AT_LEAST else 1
+        return side.bound + (f" {show_count(side.value, way)}/s" if side.value else "")
     return f"{show_count(side.value)}/s" if row.is_rate else show_ns(side.value)
 
 
 def ratio(side: Ratio) -> str:
-    """`1.10 (1.05 to 1.15), A/A ±3.2 %`."""
+    """`1.10 (1.05 to 1.15), A/A ±3.2 %`; `at most 0.56` where an end is open."""
     if side.ratio is None:
-        return LACKS
+        return _open_ratio(side.interval)
     text = "∞" if math.isinf(side.ratio) else f"{side.ratio:.3g}"
     if side.interval:
         text += f" ({side.interval.lo:.3g} to {side.interval.hi:.3g})"
@@ -142,6 +168,17 @@ def ratio(side: Ratio) -> str:
         is_known = side.noise <= NOISE_MOST
         text += f", A/A ±{side.noise - 1:.1%}" if is_known else ", A/A: too few pairs"
     return text
+
+
+def _open_ratio(ends: Interval | None) -> str:
+    """The ratio to a bound: what is known of it, rounded so that it still holds."""
+    if ends is None or (ends.lo <= 0 and math.isinf(ends.hi)):
+        return LACKS
+    if ends.lo <= 0:
+        return f"at most {show_count(ends.hi, 1)}"
+    if math.isinf(ends.hi):
+        return f"at least {show_count(ends.lo, -1)}"
+    return f"{show_count(ends.lo, -1)} to {show_count(ends.hi, 1)}"
 
 
 def verdict(side: Ratio, once: Mapping[str, int]) -> str:

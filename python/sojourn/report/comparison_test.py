@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.analysis.comparison import CPU, MAX_LOAD, Comparison, compare
+from sojourn.analysis.border_rows import MAX_LOAD
+from sojourn.analysis.comparison import CPU, Comparison, compare
 from sojourn.analysis.comparison_settings import differences
 from sojourn.findings.findings import Findings
 from sojourn.findings.load_point import LoadPoint, Run

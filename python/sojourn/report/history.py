@@ -85,6 +85,8 @@ def value(series: Series, number: float | None) -> str:
         return "∞"
     if series.unit == "ns":
         return show_ns(number)
+    if series.unit and not number:
+        return "no load"
     return f"{show_count(number)}/s" if series.unit else f"{number:.6g}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from sojourn.analysis.resource_sentence import is_sure
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.resource_use import CpuTrend, ResourceUse, Side, amount, use_text
 from sojourn.host.usage.resource import BY_NAME, PER_S, SECONDS
@@ -17,13 +18,26 @@ HEADS = {
     "highest": "highest load",
 }
 SHORT = {"holds": "holds", "violated": "misses", "highest": "highest load"}
+#: Where the load that gives a side its name is borderline.
+MAY_HEADS = {"holds": "highest load that may be within QoS", "violated": "first that may miss it"}
+MAY_SHORT = {"holds": "may hold", "violated": "may miss"}
 ENDLESS = (SECONDS, PER_S)  # of which there is no most
 EVENTS, GAP = 3, 2  # GAP: between columns of text
 
 
 def heads(use: ResourceUse) -> tuple[str, ...]:
     """The columns of the table: a resource, each side of the crossing, what it can take."""
-    return ("resource", *(f"{HEADS[side.what]}, {load(side)}" for side in use.sides), "of")
+    return ("resource", *(f"{head(side)}, {load(side)}" for side in use.sides), "of")
+
+
+def head(side: Side) -> str:
+    """What a side is: `first that misses it`."""
+    return (HEADS if is_sure(side) else MAY_HEADS)[side.what]
+
+
+def short(side: Side) -> str:
+    """The same in a word or two: `misses`."""
+    return (SHORT if is_sure(side) else MAY_SHORT)[side.what]
 
 
 def load(side: Side) -> str:
@@ -55,10 +69,10 @@ def _cell(side: Side, name: str) -> str:
 def notes(result: ResourceUse) -> list[str]:
     """What the numbers rest on, what is not counted, and what to doubt."""
     texts = [
-        f"{HEADS[side.what]}: {side.samples} samples of {side.runs} run{'s' * (side.runs > 1)}"
+        f"{head(side)}: {side.samples} samples of {side.runs} run{'s' * (side.runs > 1)}"
         for side in result.sides
     ]
-    texts += [_trend(side.what, side.cpu_trend) for side in result.sides if side.cpu_trend]
+    texts += [_trend(head(side), side.cpu_trend) for side in result.sides if side.cpu_trend]
     idle = [use.title for use in result.sides[0].uses if not use.box.greatest]
     if idle:
         texts.append(f"none at all: {', '.join(idle)}")
@@ -78,7 +92,7 @@ def notes(result: ResourceUse) -> list[str]:
 
 def _trend(side: str, own: CpuTrend) -> str:
     """By how much CPU time grows within a run, and whether that is shown."""
-    what = f"{HEADS[side]}: CPU of the service"
+    what = f"{side}: CPU of the service"
     if own.lo is None or own.hi is None:
         return f"{what} changes by {100 * own.per_s:+.2g} % of its CPUs each second in the only run"
     ends = f"{100 * own.lo:+.2g} to {100 * own.hi:+.2g} % of its CPUs each second, {own.runs} runs"
@@ -94,7 +108,7 @@ def lines(service: ServiceFinding, width: int) -> Iterator[str]:
         return
     yield from textwrap.wrap(resources.sentence, width)
     parts = {use.title for side in resources.sides for use in side.uses if use.is_part}
-    heads = ("resource", *(f"{SHORT[side.what]}, {load(side)}" for side in resources.sides), "of")
+    heads = ("resource", *(f"{short(side)}, {load(side)}" for side in resources.sides), "of")
     table = [heads, *(row for row in rows(resources) if row[0] not in parts)]
     if sum(_widths(table)) - GAP > width:
         table = [tuple(cell.partition(" (")[0] for cell in line) for line in table]

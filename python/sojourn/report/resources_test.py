@@ -42,6 +42,28 @@ def test_a_trend_of_cpu_time_is_shown_only_where_runs_agree() -> None:
     assert "changes by -0.5 % of its CPUs each second in the only run" in single
 
 
+def test_a_load_that_is_borderline_is_not_named_as_one_that_misses() -> None:
+    result = testing_use.both_sides()
+    holds, violated = result.sides
+
+    def heads(chance: float | None) -> tuple[str, ...]:
+        sides = (replace(holds, chance=0.96), replace(violated, chance=chance))
+        use = replace(result, sides=sides)
+        service = replace(testing.memcached(), resources=use)
+        text = next(line for line in resources.lines(service, 120) if line.startswith("resource "))
+        return (*resources.heads(use)[1:3], text)
+
+    sure, may = heads(0.05), heads(0.44)
+    assert sure[1].startswith("first that misses it, ")
+    assert "  misses, " in sure[2]
+    assert may[1].startswith("first that may miss it, ")
+    assert "  may miss, " in may[2]
+    assert may[0] == sure[0]
+    doubtful = replace(result, sides=(replace(holds, chance=0.6), violated))
+    assert resources.heads(doubtful)[1].startswith("highest load that may be within QoS, ")
+    assert resources.notes(doubtful)[0].startswith("highest load that may be within QoS: ")
+
+
 def test_what_the_sampler_used_at_most_is_rounded_up() -> None:
     result = replace(testing_use.both_sides(), probe_share=(0.002, 0.00441))
     assert "the sampler used 0.2 % of one CPU, 0.45 % at most" in resources.notes(result)

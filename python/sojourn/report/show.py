@@ -223,6 +223,8 @@ def listed(names: Sequence[str], most: int) -> str:
 _CODES = re.compile(r" \((?:METHOD |PAPERS )?[MCLP]\d+(?:, [MCLP]\d+)*\)")
 
 
+#: Brackets of invalid loads have a sentence of their own.
+FEW = "At valid loads, numbers in brackets rest on too few requests to say more."
 DIGITS = 3  # shown at most, whatever is known
 SMALL = 3  # leading digit of an uncertainty below which one more digit is reported
 

@@ -13,6 +13,7 @@ from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.install import Made, Part, answers
 from sojourn.places import Address, ports, users
 from sojourn.places.task import Task
+from sojourn.plan.rehearsal import RUNS_ALREADY
 from sojourn.services import (
     KINDS,
     Allowance,
@@ -60,6 +61,10 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def built(name: str, allowance: Allowance, **params: services.Value) -> services.Service:
     return services.build(name, params, allowance)
+
+
+def test_the_plan_knows_which_kind_runs_already() -> None:
+    assert [kind.name for kind in KINDS.values() if kind.is_foreign] == [RUNS_ALREADY]
 
 
 def test_the_table_lists_every_file_of_the_folder() -> None:

@@ -56,6 +56,10 @@ class Limits:
     same: float = 0.05
     margin: float = 0.0
 
+    def is_same(self, ends: Interval) -> bool:
+        """Whether a ratio with this interval is no difference."""
+        return 1 / (1 + self.same) <= ends.lo and ends.hi <= 1 + self.same
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
@@ -126,15 +130,18 @@ def _with(one: Paired, *, is_different: bool, alpha: float) -> Paired:
 
 
 def centre(logs: Floats) -> float | None:
-    """The ratio at the centre of symmetry; None without a pair.
+    """The ratio at the centre of symmetry; None without a pair, or where it may lie anywhere.
 
     >>> round(centre(np.log([1.1, 1.1, 1.1, 9.0])), 3)
     1.1
+    >>> centre(np.array([-math.inf, math.inf]))
     """
     known = logs[~np.isnan(logs)]
     if not len(known):
         return None
     if not np.isfinite(known).all():
-        return math.exp(float(np.median(known)))
+        with np.errstate(invalid="ignore"):
+            middle = float(np.median(known))
+        return None if math.isnan(middle) else math.exp(middle)
     first, second = np.triu_indices(len(known))
     return math.exp(float(np.median((known[first] + known[second]) / 2)))

@@ -4,6 +4,8 @@ The logarithms of the restarts' numbers are compared by Welch's t: neither the s
 number of restarts need be equal. Drift of the machine between both is part of the difference, and
 no test can know it; `paired_ratio` is for settings that were measured in turn.
 
+Times are stored in three digits. Restarts that agree to the last of these still scatter by it.
+
 Source: Welch, The generalization of Student's problem when several different population variances
 are involved, Biometrika 34 (1947).
 """
@@ -20,6 +22,7 @@ import scipy
 from sojourn.half_width import student
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
+from sojourn.stats.symmetry_bets import SCALE_LEAST
 from sojourn.stats.times import Floats
 
 METHOD = Method(
@@ -29,6 +32,7 @@ METHOD = Method(
     source="Welch (1947)",
 )
 RESTARTS_MIN = 3
+VARIANCE_LEAST = SCALE_LEAST**2 / 2  # of one restart; a log ratio is of two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +72,8 @@ def unpaired(
     ratio = round(math.exp(shift), 12)
     if min(len(a), len(b)) < RESTARTS_MIN:
         return Unpaired(ratio=ratio)
-    parts = [float(side.var(ddof=1)) / len(side) for side in (a, b)]
+    parts = [max(float(side.var(ddof=1)), VARIANCE_LEAST) / len(side) for side in (a, b)]
     error = math.sqrt(sum(parts))
-    if error == 0:
-        return Unpaired(ratio=ratio)
     below = sum(part**2 / (len(side) - 1) for part, side in zip(parts, (a, b), strict=True))
     freedom = sum(parts) ** 2 / below
     half = student(freedom, 1 - alpha) * error

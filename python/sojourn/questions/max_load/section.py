@@ -145,7 +145,8 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
     shares = f", {show.shares(border.fraction)} of max RPS" if has_shares else ""
     yield "max load within QoS", f"{_in_full(border)}{shares}"
     runs = f"{border.runs} runs on {border.starts} starts, {border.measured_s:.0f} s of load"
-    yield "the search", f"{runs}, {units.show_s(search.wall_s)} in all"
+    yield "the answer rests on", runs
+    yield "the search", f"{len(search.probes)} runs of its own took {units.show_s(search.wall_s)}"
     if search.undisturbed is not None:
         yield "undisturbed", _in_full(search.undisturbed)
     if search.scheduled is not None:

@@ -26,7 +26,7 @@ from sojourn.questions.max_load.plan import search_of
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.text.numbers import percent
-from sojourn.units import show_count
+from sojourn.units import outward, show_count
 
 METHOD = Method(
     name="max_load",
@@ -118,10 +118,15 @@ def _undecided(border: Border) -> str:
         return f"nothing up to {show_count(border.curve[-1][0], -1)} requests/s was shown to fail"
     if hi > WIDE * lo:
         return (
-            f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "
+            f"the interval spans a factor of {_more(hi / lo)}, {WIDE:g} decides: in "
             f"{border.measured_s:.0f} s of load misses came in too few clusters to count"
         )
     return ""
+
+
+def _more(factor: float) -> str:
+    """A factor above the one that decides, with the digits that show this: `2.04`, `3.1`."""
+    return f"{factor:.1f}" if factor >= WIDE + 0.1 else f"{outward(factor, 2, 1):g}"
 
 
 def _undisturbed(

@@ -188,7 +188,7 @@ def border(lo: float, hi: float) -> Border:
     ("lo", "hi", "words"),
     [
         (1_000, 2_000, ""),
-        (1_000, 2_001, "the interval spans a factor of 2.0, 2 decides: in 30 s of load"),
+        (1_000, 2_001, "the interval spans a factor of 2.01, 2 decides: in 30 s of load"),
         (0, 2_000, "nothing down to 100 requests/s was shown to hold"),
         (1_000, math.inf, "nothing up to 4k requests/s was shown to fail"),
     ],

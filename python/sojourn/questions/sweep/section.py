@@ -64,10 +64,6 @@ class SweepShown(Shown):
             yield ""
 
 
-#: Brackets of invalid loads have a sentence of their own.
-FEW = "At valid loads, numbers in brackets rest on too few requests to say more."
-
-
 def _of_tail(service: ServiceFinding) -> Number | None:
     """Without a target the number is the tail at the highest load that has one."""
     q = tail_q(service)
@@ -106,7 +102,7 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
     if are_few:
-        yield FEW
+        yield show.FEW
     yield from textwrap.wrap(people.invalid_loads(service), width)
     yield from textwrap.wrap(verdict_of_all.text(service), width)
     yield from textwrap.wrap(people.undisturbed(service), width)

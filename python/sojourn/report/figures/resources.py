@@ -23,6 +23,7 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
+from sojourn.report.resources import short
 from sojourn.report.volume import COMBINATIONS_MANY
 from sojourn.spec.levels import names
 
@@ -37,7 +38,6 @@ OF_STUDY = ("what", "resource", "unit", "n", "whisker_lo", "q1", "median", "q3",
 PANEL, PANEL_MIN, ROW_PX = 150, 190, 26  # heights and least width, px
 BAR = 24
 FEW = 4  # panels that half a page has room for
-LABELS = {"holds": "holds", "violated": "misses", "highest": "highest load"}
 ROLES = {"holds": "holds", "violated": "violated", "highest": "curve"}
 _HOW = (
     "Box: the middle half of the samples, with the median; whiskers: the last samples within 1.5"
@@ -76,7 +76,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
 
 def _pooled(use: ResourceUse) -> str:
     each = [
-        f"{LABELS[side.what]}: {side.samples} samples of {side.runs} runs at {_span(side)}"
+        f"{short(side)}: {side.samples} samples of {side.runs} runs at {_span(side)}"
         for side in use.sides
     ]
     return f"{'; '.join(each)}."
@@ -131,7 +131,7 @@ def _box_rows(label: str, use: Use, by: float, unit: str) -> Iterator[Record]:
 
 
 def _label(side: Side) -> str:
-    return f"{LABELS[side.what]} {show.count(_named(side))}/s"
+    return f"{short(side)} {show.count(_named(side))}/s"
 
 
 def _of_sides(sides: Sequence[Side], name: str) -> Iterator[Record]:

@@ -1,0 +1,45 @@
+"""The search in words: its own time, and how far its interval is from deciding."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.plan.points import Verdict
+from sojourn.questions.max_load import section, worst
+from sojourn.report import testing
+from sojourn.stats.interval import Interval
+
+BORDER = Border(
+    estimate_rps=150.0,
+    interval_rps=Interval(lo=100.0, hi=200.0),
+    level=0.9,
+    fraction=None,
+    runs=27,
+    starts=17,
+    measured_s=56.0,
+)
+
+
+def test_the_time_of_the_search_is_that_of_its_own_runs() -> None:
+    """The answer rests on the sweep's runs, too: their load is no part of the search's time."""
+    probes = tuple((100.0 + n, "pass") for n in range(14))
+    search = MaxLoad(verdict=Verdict.HOLDS, border=BORDER, probes=probes, wall_s=44.0)
+    service = testing.memcached().having("max_load", search)
+    facts = dict(section.KIND.facts(service))
+    assert facts["the answer rests on"] == "27 runs on 17 starts, 56 s of load"
+    assert facts["the search"] == "14 runs of its own took 44 s"
+
+
+@pytest.mark.parametrize(("hi", "text"), [(200.4, "2.01"), (203.6, "2.04"), (310.0, "3.1")])
+def test_a_factor_that_does_not_decide_is_shown_as_more_than_the_one_that_does(
+    hi: float, text: str
+) -> None:
+    doubt = worst._undecided(replace(BORDER, interval_rps=Interval(lo=100.0, hi=hi)))
+    shown, decides = re.findall(r"factor of ([\d.]+), ([\d.]+) decides", doubt)[0]
+    assert shown == text
+    assert float(shown) > float(decides)
+    assert worst._undecided(BORDER) == ""
