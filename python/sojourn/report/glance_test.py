@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn import questions
 from sojourn.analysis import lqos
 from sojourn.plan.axis import Target
 from sojourn.plan.points import Verdict
 from sojourn.report import glance, testing
 from sojourn.spec import Qos, QosRule, ServiceSpec
+from sojourn.testing_questions import parts
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ def test_a_bound_that_was_measured_says_where_it_comes_from(asked: Qos, target: 
 
 def test_without_a_valid_load_a_table_takes_the_place_of_an_empty_plot() -> None:
     service = testing.memcached()
-    drawn = glance.text(service, questions.parts(), target="http://x/", command="c")
+    drawn = glance.text(service, parts(), target="http://x/", command="c")
     assert "95 % interval" not in drawn
     assert "p99 sojourn time against offered load" in drawn
     void = [replace(p, verdict=Verdict.UNKNOWN, is_believed=False) for p in service.points]
     of_void = replace(service, points=tuple(void))
-    listed = glance.text(of_void, questions.parts(), target="http://x/", command="c")
+    listed = glance.text(of_void, parts(), target="http://x/", command="c")
     assert "95 % interval" in listed
     assert "against offered load" not in listed
     assert all(len(line) <= 80 for line in listed.splitlines())
