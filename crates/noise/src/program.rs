@@ -64,6 +64,8 @@ fn list() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
 
     fn run(words: &[&str]) -> (u8, String, String) {
@@ -123,5 +125,35 @@ mod tests {
         assert_eq!(last["is_summary"], true);
         assert!(last["is_held"].is_null(), "{last}");
         assert_eq!(last["units"], lines[lines.len() - 2]["units"]);
+    }
+
+    /// 256 pages a second; flat out it would be millions, and a CPU with them.
+    #[test]
+    fn memory_that_is_all_held_is_touched_no_faster() {
+        let (exit, out, talk) = run(&["memcap", "-p", "size=1MiB", "-d", "100ms"]);
+        assert_eq!((exit, talk.as_str()), (0, ""), "too short to be judged");
+        let lines = lines(&out);
+        let first = &lines[0];
+        assert_eq!(first["is_flat_out"], false, "{first}");
+        assert_eq!((&first["asked_per_s"], &first["alone_per_s"]), (&256.0.into(), &256.0.into()));
+        let last = lines.last().unwrap();
+        let due = 256.0 * last["t_s"].as_f64().unwrap();
+        assert!(last["units"].as_f64().unwrap() <= due + 5.0, "a burst of 5 pages ahead: {last}");
+    }
+
+    #[test]
+    fn a_time_beyond_the_clock_has_no_end() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ender = Arc::clone(&stop);
+        let words = ["sojourn-noise", "cpu", "--most", "1M", "-d", "1e30s"].map(OsString::from);
+        let mut out = Vec::new();
+        let (exit, is_early) = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| main(words, &stop, &mut out, &mut Vec::new()));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let is_early = worker.is_finished();
+            ender.store(true, Ordering::Relaxed);
+            (worker.join().unwrap(), is_early)
+        });
+        assert_eq!((exit, is_early), (0, false));
     }
 }

@@ -100,7 +100,7 @@ impl Ready {
         let parent = rustix::process::getppid();
         let mut made = (self.entry.build)(&self.words, self.intensity)?;
         let result = self.most(&mut made, stop)?;
-        let rate = if made.wave.is_some() { None } else { self.intensity.rate(result.most_per_s) };
+        let rate = self.rate(&made, result.most_per_s);
         let is_flat_out = made.wave.is_none() && rate.is_none();
         let start_ns = Monotonic.now_ns() + 1_000_000;
         let asked_per_s = made.wave.map_or(rate.unwrap_or(result.most_per_s), |w| w.duty() * 1e9);
@@ -128,7 +128,7 @@ impl Ready {
         };
         say(out, &first)?;
         let shared = Arc::new(Shared::default());
-        let end_ns = self.duration_ns.map_or(u64::MAX, |ns| start_ns + ns);
+        let end_ns = self.duration_ns.map_or(u64::MAX, |ns| start_ns.saturating_add(ns));
         let is_orphan = || rustix::process::getppid() != parent;
         let watch = Watch { unit: self.entry.unit, due, start_ns, end_ns, shared: &shared };
         // Before the worker starts: what it does until this thread has its turn counts too.
@@ -146,6 +146,13 @@ impl Ready {
         let tolerance = self.tolerance;
         say(out, &Last { is_summary: true, whole, forgone, is_held, tolerance, why })?;
         Ok(if is_held == Some(false) { Exit::Unknown } else { Exit::Ok })
+    }
+
+    /// Units per second that are held; None: as many as go, or as the time table has it. A most that follows
+    /// from parameters is a rate like another: to touch each page once a second takes no whole CPU.
+    fn rate(&self, made: &Made, most_per_s: f64) -> Option<f64> {
+        let all = made.most_per_s.map(|_| most_per_s);
+        self.intensity.rate(most_per_s).or(all).filter(|_| made.wave.is_none())
     }
 
     fn most(&self, made: &mut Made, stop: &AtomicBool) -> Result<Calibration, Fault> {

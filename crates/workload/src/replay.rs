@@ -158,8 +158,12 @@ pub fn access(text: &str) -> Option<Result<Access<'_>, Fault>> {
         Ok(access_log::read(text))
     } else if targets::is_it(first) {
         targets::read(text)
+    } else if let Some(columns) = csv::columns(head) {
+        csv::read(text, &columns)
+    } else if lines(text).nth(1).is_some_and(|(line, _)| access_log::is_it(line)) {
+        Ok(access_log::read(text)) // its first line is torn, as tail -c leaves it
     } else {
-        csv::read(text, &csv::columns(head)?)
+        return None;
     };
     Some(log.map(|mut log| {
         log.entries.sort_by_key(|entry| entry.at_ns); // stable: equal times keep the log's order
@@ -186,9 +190,22 @@ fn wrong(what: &str, line: usize, fix: &str) -> Fault {
 pub fn time(line: &str) -> Option<i64> {
     let mut words = line.split_whitespace();
     let first = words.next()?;
-    let date =
-        || date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)));
+    let date = || {
+        date::of_iso(first).or_else(|| {
+            let clock = words.next()?;
+            let zone = words.next().filter(|word| is_zone(word)).unwrap_or_default();
+            let local = format!("{first}T{clock}");
+            date::of_iso(&format!("{local}{zone}")).or_else(|| date::of_iso(&local))
+        })
+    };
     number(first).or_else(date).filter(|ns| is_near(*ns))
+}
+
+/// Whether a word behind a date and a time is their zone, as in `+0200` and `-07:00`.
+fn is_zone(word: &str) -> bool {
+    let Some(ahead) = word.strip_prefix(['+', '-']) else { return false };
+    let digits = ahead.bytes().filter(u8::is_ascii_digit).count();
+    digits == 4 && (ahead.len() == 4 || (ahead.len() == 5 && ahead.as_bytes()[2] == b':'))
 }
 
 fn is_near(ns: i64) -> bool {

@@ -32,6 +32,10 @@ impl Args {
             }
             return Ok(());
         };
+        if load.rate.is_some() {
+            let fix = "leave out --rate; --speed 2x goes twice as fast";
+            return Err(Fault::usage("this log has times, which no rate replaces", file, fix));
+        }
         let speed = content.speed.unwrap_or(1.0);
         job.arrivals = arrivals::trace_of(file, speed, method);
         set(&mut job.warmup, "0s", load.warmup.is_some());
@@ -192,6 +196,7 @@ mod tests {
         assert_eq!((targets.arrivals.as_str(), targets.rate.as_str()), ("poisson", "50"));
         for (text, flags, what) in [
             ("GET http://h/a\n", &["--speed", "2"][..], "no times"),
+            (CSV, &["--rate", "500"], "has times"),
             ("/a\n/b\n", &[], "no log of requests"),
             (CSV, &["--method", "PUT"], "is a PUT"),
             (CSV, &["--speed", "0x"], "no factor"),

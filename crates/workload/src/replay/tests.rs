@@ -18,6 +18,9 @@ fn an_access_log_is_its_requests_in_the_order_of_time() {
     let torn = format!("{COMBINED}nothing\nh - - [::1] \"GET /a HTTP/1.1\" 200 5\n");
     let log = access(&torn).unwrap().unwrap();
     assert_eq!((log.entries.len(), log.left_out, log.without_time), (3, 3, 1), "the rest is there");
+    let cut = &COMBINED[40..]; // as tail -c leaves it
+    let log = access(cut).unwrap().unwrap();
+    assert_eq!((log.entries.len(), log.left_out, log.without_time), (2, 2, 1), "{cut}");
     for other in ["timestamp_s\n1\n", "/a\n/b\n", "1.5 /a[1]\n", ""] {
         assert!(access(other).is_none(), "{other}");
     }
@@ -35,6 +38,11 @@ fn times_are_numbers_of_any_unit_or_dates() {
         "2024-05-28T12:00:00,123+02:00 /a",
         "2024-05-28 10:00:00.123 /a",
         "2024-05-28T05:00:00.123-0500",
+        "2024-05-28 12:00:00.123 +0200 CEST /a",
+        "2024-05-28 05:00:00.123 -05:00",
+        "2024-05-28 12:00:00.123+02:00 +0200",
+        "2024-05-28 10:00:00.123 - 12",
+        "2024-05-28 10:00:00.123 -12 /a",
     ] {
         assert_eq!(time(line), Some(at), "{line}");
         assert!(is_self_evident(line), "{line}");
@@ -47,6 +55,18 @@ fn times_are_numbers_of_any_unit_or_dates() {
     for line in ["x", "-1", "NaN", "2024-13-28T10:00:00Z", "2024-05-28", ""] {
         assert_eq!(time(line), None, "{line}");
     }
+}
+
+/// Summer time ends between the second line and the third, and no second is missing.
+#[test]
+fn a_zone_that_changes_moves_no_request() {
+    let text = r#"{"time":"2024-10-27 02:59:58 +0200","path":"/a"}
+{"time":"2024-10-27 02:59:59 +0200","path":"/b"}
+{"time":"2024-10-27 02:00:00 +0100","path":"/c"}"#;
+    let log = access(text).unwrap().unwrap();
+    let begin = 1_729_990_798_000_000_000; // 2024-10-27T00:59:58Z, `date -d … +%s`
+    let result: Vec<_> = log.entries.iter().map(|it| (it.at_ns - begin, &*it.path)).collect();
+    assert_eq!(result, [(0, "/a"), (1_000_000_000, "/b"), (2_000_000_000, "/c")]);
 }
 
 #[test]

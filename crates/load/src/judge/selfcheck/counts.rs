@@ -42,7 +42,8 @@ fn failed(evidence: &Evidence) -> Option<String> {
     ((index - 1.0).abs() > within).then(|| {
         format!(
             "the counts of requests per window have a variance of {index:.3} times their mean, 1 ± \
-             {within:.3} may be; the client sends in clumps: let it spin on a CPU of its own"
+             {within:.3} may be; the client sends in clumps: {}, or lower the rate",
+            evidence.next_step()
         )
     })
 }

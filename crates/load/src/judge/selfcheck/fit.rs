@@ -80,7 +80,8 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let (a2, again) = rejected(evidence.checks.arrival_fit_a2, evidence.fit_again.1)?;
     Some(format!(
         "requests were not issued as a Poisson process (A*² {a2:.2} and {again:.2}, limit {LIMIT}); \
-         let the client spin on a CPU of its own, or lower the rate"
+         {}, or lower the rate",
+        evidence.next_step()
     ))
 }
 

@@ -71,9 +71,11 @@ fn is_harmless(lag_ns: f64, bound_ns: Option<u64>) -> bool {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     let (lag_ns, text) = addition(evidence)?;
-    let fix = "let the client spin on a CPU of its own, or add threads";
-    (!is_harmless(lag_ns, evidence.qos_bound_ns))
-        .then(|| format!("{text}, {:.0} % may be; {fix}", SHARE_MAX * 100.0))
+    let fix = evidence.next_step();
+    (!is_harmless(lag_ns, evidence.qos_bound_ns)).then(|| {
+        let most = SHARE_MAX * 100.0;
+        format!("{text}, {most:.0} % may be; {fix}, lower the rate, or add threads")
+    })
 }
 
 /// The p99 of the lag, ns, where it is more than 5 % of the measured p99: the measured quantiles are

@@ -5,6 +5,7 @@
 //! and says nothing, or why the result is unknown and how to fix it. `CHECKS` is the table.
 //! `unknown` beats the rest; only a valid run is held against its `QoS` target.
 
+mod advice;
 mod bound;
 mod connections;
 mod content;

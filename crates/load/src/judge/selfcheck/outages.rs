@@ -46,7 +46,8 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let steal = steal.map_or(String::new(), |s| format!(" (steal {:.1} %)", s * 100.0));
     Some(format!(
         "the client did not run for {total} in {} outages, the longest {longest}: {limit}{steal}; \
-         lower the rate, or give the client a CPU of its own",
-        outages.count
+         lower the rate, or {}",
+        outages.count,
+        evidence.next_step()
     ))
 }

@@ -26,8 +26,9 @@ fn failed(evidence: &Evidence) -> Option<String> {
         let [timely, least] = percents(ratio, RATIO_MIN, 1);
         format!(
             "{timely} % of requests were sent within {} after they were due, {least} % are required; \
-             lower the rate, let the client spin on a CPU of its own, or add threads",
-            show_ns(evidence.timely_within_ns as f64)
+             lower the rate, {}, or add threads",
+            show_ns(evidence.timely_within_ns as f64),
+            evidence.next_step()
         )
     })
 }

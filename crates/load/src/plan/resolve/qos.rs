@@ -1,7 +1,8 @@
 //! The `QoS` target of a job: a quantile and a bound, or neither.
 
-use sojourn_base::{Fault, units};
+use sojourn_base::Fault;
 
+use super::times::parsed;
 use crate::job::Job;
 
 /// A `QoS` target: quantile and bound.
@@ -23,8 +24,7 @@ pub fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
     match (q > 0.0, job.qos_bound.is_empty()) {
         (false, true) => Ok(None),
         (true, false) => {
-            let bound_ns =
-                units::parse_ns(&job.qos_bound).map_err(|fault| fault.within("qos_bound"))?;
+            let bound_ns = parsed("qos_bound", &job.qos_bound)?;
             if bound_ns == 0 {
                 let fix = "give a time above 0, such as 500us";
                 return Err(Fault::usage(

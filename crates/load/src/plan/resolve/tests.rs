@@ -49,6 +49,15 @@ fn what_cannot_be_is_refused_with_its_place() {
     let absent = fault(|job| job.server_cpus = "0,1023".into());
     assert!(absent.at == "server_cpus" && absent.what.contains("no CPU 1023"), "{absent}");
     assert_eq!(fault(|job| job.duration = "1e20s".into()).at, "duration");
+    // Nor can any other: their sums would begin at 0 again, and a warm-up of ages would end at once.
+    assert_eq!(fault(|job| job.warmup = "1e20s".into()).at, "warmup");
+    assert_eq!(fault(|job| job.drain = "1e20s".into()).at, "drain");
+    assert_eq!(fault(|job| job.timeout = "1e20s".into()).at, "timeout");
+    assert_eq!(fault(|job| job.outage_over = "1e20s".into()).at, "outage_over");
+    assert_eq!(fault(|job| job.timely_within = "1e20s".into()).at, "timely_within");
+    assert_eq!(fault(|job| job.wait = "sleep:1e20s".into()).at, "wait");
+    let far = fault(|job| (job.qos_quantile, job.qos_bound) = (0.99, "1e20s".into()));
+    assert_eq!(far.at, "qos_bound");
     assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
     assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");
     assert_eq!(fault(|job| job.hlog = "-".into()).at, "hlog");

@@ -24,10 +24,6 @@ pub(super) struct Times {
 impl Times {
     pub(super) fn of(job: &Job) -> Result<Self, Fault> {
         let duration_ns = parsed("duration", &job.duration)?;
-        if duration_ns > LONGEST_NS {
-            let what = format!("duration is {}", job.duration);
-            return Err(Fault::usage(what, "duration", "give a year at most"));
-        }
         if duration_ns == 0 {
             return Err(Fault::usage(
                 "duration is 0",
@@ -55,14 +51,18 @@ impl Times {
     }
 }
 
-/// A time that people typed under this key, ns.
+/// A time that people typed under this key, ns. Such times are added up, and no sum may overflow.
 pub(super) fn parsed(key: &str, text: &str) -> Result<u64, Fault> {
-    units::parse_ns(text).map_err(|fault| fault.within(key))
+    let ns = units::parse_ns(text).map_err(|fault| fault.within(key))?;
+    if ns > LONGEST_NS {
+        return Err(Fault::usage(format!("{key} is {text}"), key, "give a year at most"));
+    }
+    Ok(ns)
 }
 
 /// Ten times the `QoS` bound, or 1 s without one.
 fn timeout_auto_ns(qos: Option<Qos>) -> u64 {
-    qos.map_or(1_000_000_000, |qos| qos.bound_ns.saturating_mul(10))
+    qos.map_or(1_000_000_000, |qos| qos.bound_ns.saturating_mul(10).min(LONGEST_NS))
 }
 
 /// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3 (timely sending). It leaves room for what the

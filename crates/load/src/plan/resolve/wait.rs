@@ -1,7 +1,8 @@
 //! How the threads of a job pass the time until something is due.
 
-use sojourn_base::{Fault, units};
+use sojourn_base::Fault;
 
+use super::times::parsed;
 use crate::job::Job;
 
 /// How a thread passes the time until the next request is due or a reply arrives.
@@ -41,7 +42,7 @@ pub(super) fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {
         "sleep" | "auto" => Ok((Wait::Sleep, 0)),
         other => match other.strip_prefix("sleep:") {
             Some(time) => {
-                let doze_ns = units::parse_ns(time).map_err(|fault| fault.within("wait"))?;
+                let doze_ns = parsed("wait", time)?;
                 Ok((Wait::Sleep, doze_ns))
             }
             None => Err(Fault::usage(

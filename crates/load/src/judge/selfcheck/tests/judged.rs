@@ -129,3 +129,30 @@ fn notes_are_what_happened_and_nothing_else() {
     assert!(idle(true, 0.11).starts_with("the server's CPUs were idle for 11 % of the time"));
     assert_eq!((idle(true, 0.1), idle(false, 0.9)), (String::new(), String::new()));
 }
+
+/// Every check whose advice is about how the client waits and where it runs.
+#[test]
+fn no_advice_is_what_the_client_does_already() {
+    let late = |it: &mut Evidence| {
+        lagging(None)(it);
+        it.checks.pick_up_timely_ratio = 0.5;
+        (it.checks.arrival_fit_a2, it.fit_again.1) = (Some(9.0), Some(9.0));
+        (it.checks.dispersion, it.checks.dispersion_within) = (Some(9.0), Some(0.1));
+        it.outages.share_excluded = 1.0;
+    };
+    for (wait, cpus, step) in [
+        ("sleep", "", "let the client spin"),
+        ("yield", "3", "let the client spin"),
+        ("spin", "", "pin the client to a CPU"),
+        ("spin", "3", "keep other programs off"),
+    ] {
+        for name in ["timely", "send lag", "arrival fit", "dispersion", "client stopped"] {
+            let text = says(name, |it| {
+                late(it);
+                (it.job.wait, it.job.cpus) = (wait.into(), cpus.into());
+            });
+            let text = text.unwrap();
+            assert!(text.contains(step) && text.contains("lower the rate"), "{name}: {text}");
+        }
+    }
+}
