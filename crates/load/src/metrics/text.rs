@@ -16,7 +16,7 @@ pub(super) fn body(seen: &Seen) -> Vec<u8> {
     let _ =
         writeln!(text, "# TYPE {TIMES} histogram\n# UNIT {TIMES} seconds\n# HELP {TIMES} {ABOUT}");
     for (upper_s, total) in seen.classic() {
-        let _ = writeln!(text, "{TIMES}_bucket{{le=\"{upper_s}\"}} {total}");
+        let _ = writeln!(text, "{TIMES}_bucket{{le=\"{upper_s:?}\"}} {total}");
     }
     let replies = seen.replies();
     let _ = writeln!(text, "{TIMES}_bucket{{le=\"+Inf\"}} {replies}");

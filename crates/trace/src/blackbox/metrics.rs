@@ -66,7 +66,7 @@ pub fn text(now: &Now) -> String {
     let all: u64 = now.totals.iter().sum();
     let edges = EDGES_NS.map(|ns| (ns as f64 / 1e9, all.saturating_sub(at_least(&now.totals, ns))));
     for (edge, n) in edges {
-        line(format!("sojourn_ring_request_seconds_bucket{{{label},le=\"{edge}\"}} {n}"));
+        line(format!("sojourn_ring_request_seconds_bucket{{{label},le=\"{edge:?}\"}} {n}"));
     }
     line(format!("sojourn_ring_request_seconds_bucket{{{label},le=\"+Inf\"}} {all}"));
     line(format!("sojourn_ring_request_seconds_count{{{label}}} {all}"));
@@ -131,6 +131,7 @@ mod tests {
             "le=\"0.0002\"} 7\n",
             "le=\"0.02\"} 7\n",
             "le=\"0.05\"} 10\n",
+            "le=\"1.0\"} 10\n", // as clients of Prometheus write it: "1" would be another series
             "le=\"+Inf\"} 10\n",
             "{service=\"a\\\"b\\\\c\"}",
             "sojourn_ring_dropped_total{",
