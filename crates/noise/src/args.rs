@@ -25,8 +25,8 @@ speed, or given by --most). Then a line follows every second with requested and 
 time, and the time that it waited for a CPU. The last line sums up. The program ends with SIGTERM or
 SIGINT, after --duration, and when its parent has ended.
 
-Exit codes: 0 it ran and held its intensity (at 100 % of a measured pace none is held); 2 the request
-is wrong, or the machine cannot do it; 3 it did not hold its intensity, beyond what waiting for a CPU
+Exit codes: 0 it ran and held its intensity (at 100 % none is held, but by memcap); 2 the request is
+wrong, or the machine cannot do it; 3 it did not hold its intensity, beyond what waiting for a CPU
 explains; 4 something outside failed.";
 
 /// Antagonists of one resource each, with a held and reported intensity.

@@ -24,7 +24,7 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.half_width import normal
 from sojourn.stats.interval import Interval
-from sojourn.stats.paired_ratio import Judgement, Limits
+from sojourn.stats.paired_ratio import Limits
 from sojourn.stats.times import Floats
 
 MAX_LOAD = "max load"
@@ -72,7 +72,7 @@ def _of(first: Border, other: Border, limits: Limits) -> Ratio:
     if not first.curve or not other.curve:
         return replace(side, note=side.note or OPEN)
     ends, p = ratio_of_curves(first.curve, other.curve, limits.alpha)
-    return replace(side, interval=ends, p=p, judgement=_first_word(ends, limits))
+    return replace(side, interval=ends, p=p, judgement=limits.first_word(ends))
 
 
 def _of_closed(side: Ratio, first: Border, other: Border, limits: Limits) -> Ratio:
@@ -91,12 +91,8 @@ def _of_closed(side: Ratio, first: Border, other: Border, limits: Limits) -> Rat
         ratio=ratio,
         interval=ends,
         p=float(2 * scipy.special.ndtr(-(abs(middle) / towards_1 * errors))) if towards_1 else 1.0,
-        judgement=_first_word(ends, limits),
+        judgement=limits.first_word(ends),
     )
-
-
-def _first_word(ends: Interval, limits: Limits) -> Judgement:
-    return Judgement.SAME if limits.is_same(ends) else Judgement.OPEN
 
 
 def ratio_of_curves(

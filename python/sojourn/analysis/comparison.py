@@ -19,7 +19,7 @@ from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.stats import holm
 from sojourn.stats.paired_ratio import Judgement, Limits
-from sojourn.stats.unpaired_ratio import RESTARTS_MIN, Unpaired, unpaired
+from sojourn.stats.unpaired_ratio import RESTARTS_MIN, unpaired
 from sojourn.text.numbers import load_share, percent, percentile
 
 QUANTILES = (0.5, 0.99, 0.999)
@@ -154,15 +154,9 @@ def _ratio(first: Sequence[float], other: Sequence[float], limits: Limits) -> Ra
         ratio=result.ratio,
         interval=result.interval,
         p=result.p,
-        judgement=_first_word(result, limits),
+        judgement=limits.first_word(result.interval),
         note=lacking,
     )
-
-
-def _first_word(result: Unpaired, limits: Limits) -> Judgement:
-    """Before Holm: *no difference* is reported here already, for it is no alarm."""
-    is_same = result.interval is not None and limits.is_same(result.interval)
-    return Judgement.SAME if is_same else Judgement.OPEN
 
 
 def _lacking(first: Sequence[float], other: Sequence[float]) -> str:

@@ -31,8 +31,8 @@ from sojourn.half_width import student
 from sojourn.stats import change_points, restarts
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement
+from sojourn.stats.symmetry_bets import VARIANCE_LEAST
 from sojourn.stats.times import Floats
-from sojourn.stats.unpaired_ratio import VARIANCE_LEAST
 from sojourn.text.numbers import percentile
 
 NUMBERS = ("mean", "p50", "p99", "p999", "cpu", "max")

@@ -67,11 +67,11 @@ def is_spread(service: Combinations) -> bool:
 
 
 def in_turn(parts: Sequence[Part]) -> list[str]:
-    """Services whose points several machines measured under one name, as after a resumed study."""
+    """Services that several machines served in turn under one name, as after a resumed study."""
     every = ((part.title, dict(part.data.setups.get(part.spec.label, ()))) for part in parts)
     return [
-        f"{title}: several machines measured it in turn, and what differs between them is in its "
-        f"numbers: {in_line(rows[SERVERS])}; measure it anew on one"
+        f"{title}: several machines served in turn ({in_line(rows[SERVERS])}), so what differs "
+        "between them is in its numbers: measure it anew on one"
         for title, rows in every
         if SERVERS in rows
     ]

@@ -88,8 +88,7 @@ def ranked(outcome: Outcome, name: str) -> float | None:
     value = getattr(outcome, name)
     if value is not None or not outcome.lost:
         return number(outcome, name)
-    rank = outcome.requests * QUANTILES.get(name, 1.0)  # one lost request makes a mean infinite
-    is_lost = math.ceil(rank - 1e-9) > outcome.requests - outcome.lost
+    is_lost = outcome.is_lost(QUANTILES.get(name, 1.0))  # one lost request makes a mean infinite
     return math.inf if is_lost else None
 
 

@@ -82,8 +82,7 @@ def p99(outcome: Outcome) -> str:
     if not outcome.is_believed and p99_ns is not None:
         return f"p99 ({show_ns(p99_ns)})"
     if p99_ns is None:
-        is_lost = outcome.lost > (1 - _TAIL) * outcome.requests
-        return "p99 never" if is_lost else "p99 –"
+        return "p99 never" if outcome.is_lost(_TAIL) else "p99 –"
     return f"p99 ≤{show_ns(p99_ns, 1)}" if outcome.is_upper_bound else f"p99 {show_ns(p99_ns)}"
 
 

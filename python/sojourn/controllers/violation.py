@@ -10,6 +10,7 @@ from sojourn.controllers.evidence import Late, probability, runs, shortest
 from sojourn.controllers.look import Group, History, Look, Window
 
 SECOND_MS = 1000
+NO_POOL = {**Late().as_json(), "at": -1.0, "end": -1.0, "s": 0.0}
 NEAR = 0.05  # of a window's length: windows of a source do not end at the looks' times
 LATENESS, WAIT = "late", "wait"  # signs that requests are too slow, or are about to be
 TAIL_MIN = 3  # late requests without which nothing is reported about a violation
@@ -55,14 +56,14 @@ def pooled(history: History, name: str) -> dict[str, float]:
     Also the time of the look, the end of the newest window, and how many seconds they cover.
     """
     now, c = history.now, history.constants
-    noted = history.memory.get("pools", {}).get(name) or {"at": -1.0, "end": -1.0, "s": 0.0}
-    pool, covered_s = Late.of_json({**Late().as_json(), **noted}), float(noted["s"])
+    noted = history.memory.get("pools", {}).get(name) or NO_POOL
+    pool, covered_s = Late.of_json(noted), float(noted["s"])
     second = _second(_fresh(history, now.groups[name]))
     if second is None or now.t_s - float(noted["at"]) < 1 - 1e-6:
-        return {**noted, **pool.as_json()}
+        return dict(noted)
     end_s, length_s = now.t_s - second.age_ms / 1000, second.length_ms / 1000
     if end_s - length_s < float(noted["end"]) - NEAR * length_s:
-        return {**noted, **pool.as_json()}  # it is in the pool, or a part of it
+        return dict(noted)  # it is in the pool, or a part of it
     usual = pool.n / covered_s if covered_s else 0.0
     if pool.windows and abs(second.n / length_s - usual) > (1 - c["load_lower"]) * usual:
         pool, covered_s = Late(), 0.0  # another load: what was seen before says little

@@ -88,6 +88,6 @@ def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
 def _unjudged_quantile(outcome: Outcome, q: float) -> float | None:
     """A quantile of a run that was not judged, ns; infinite where it falls on one that was lost."""
     p99_ns = outcome.p99_ns if q == 0.99 else outcome.p50_ns
-    if p99_ns is None and outcome.lost > (1 - q) * outcome.requests:
+    if p99_ns is None and outcome.is_lost(q):
         return math.inf
     return p99_ns

@@ -18,10 +18,10 @@ from typing import Any
 
 from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
-from sojourn.errors import Fault, SpecFault
+from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import copies, parts
 from sojourn.hosts.clock import Exchange, reading
-from sojourn.hosts.crew import named
+from sojourn.hosts.crew import RESUMES, named
 from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
@@ -106,7 +106,9 @@ class Away:
 
     def _open(self, station: Station, rows: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         crew, sent_ns = self._fleet.crew, time.monotonic_ns()
-        own = reading([Exchange(sent_ns, int(station.ask("stamp")), time.monotonic_ns())])
+        if not isinstance(stamp := station.ask("stamp"), int):
+            raise RunFault("its clock is no number", at=station.text, fix=RESUMES)
+        own = reading([Exchange(sent_ns, stamp, time.monotonic_ns())])
         seen = [*(member.seen for member in crew.members), (station.facts, own)]
         station.facts = copies.apart(seen, crew.own, time.monotonic_ns())[-1]
         is_here = parts.is_same_machine(station.facts, crew.own)

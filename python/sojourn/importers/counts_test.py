@@ -246,8 +246,11 @@ def test_attacks_of_vegeta_with_names_are_apart(tmp_path: Path) -> None:
         assert "all attacks" in series[-1].notes[0]
     many = [of_vegeta(n, 200, f"attack {n % 30}") for n in range(600)]
     _, series = importers.read(put(tmp_path, "\n".join(many).encode()))
-    assert [one.name for one in series][groups.MOST :] == [groups.OTHERS, groups.ALL]
-    assert [one.requests for one in series] == [20] * groups.MOST + [600 - 20 * groups.MOST, 600]
+    assert [one.name for one in series][groups.PARTS_MOST :] == [groups.OTHERS, groups.ALL]
+    assert [one.requests for one in series] == [20] * groups.PARTS_MOST + [
+        600 - 20 * groups.PARTS_MOST,
+        600,
+    ]
 
 
 def as_csv(row: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sojourn.importers import requests
 from sojourn.importers.requests import Requests
 
-MOST = 8  # parts of a file that are shown apart
+PARTS_MOST = 8  # parts of a file that are shown apart
 OTHERS, ALL = "all others", "all together"
 
 
@@ -25,15 +25,16 @@ class Groups:
         if self._rows >= requests.MOST:
             raise requests.too_many(at)
         self._rows += 1
+        name = name[:80]
         known = self._by_name.get(name)
         if known is not None:
             return known
-        shown = name if len(self._by_name) < MOST else OTHERS
+        shown = name if len(self._by_name) < PARTS_MOST else OTHERS
         return self._by_name.setdefault(shown, Requests())
 
     def parts(self) -> list[tuple[str, Requests]]:
         """Each part with its name, and last all together where there are several."""
-        each = list(self._by_name.items())
+        each = list(self._by_name.items()) or [("", Requests())]
         if len(each) < 2:
             return [("", one) for _, one in each]
         return [*each, (ALL, Requests.joined(self._by_name.values()))]

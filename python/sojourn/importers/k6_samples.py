@@ -57,7 +57,7 @@ class Samples:
             has_whole: the end is a whole second, so that only the file has the order within it.
         """
         tag = tags.get("scenario")
-        scenario = tag[:80] if isinstance(tag, str) and tag else OUTSIDE
+        scenario = tag if isinstance(tag, str) and tag else OUTSIDE
         into = self._by_metric.setdefault(metric, Groups()).of(scenario, at)
         start_s = end_s - ns / 1e9
         if why := failure(metric, tags):

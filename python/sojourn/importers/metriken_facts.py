@@ -46,10 +46,10 @@ OTHER = Facts(
     merged="Whatever counts into the program's histogram, between the first and last snapshot.",
     omission="Whether coordinated omission is in it, the recording does not say.",
 )
+ALL_REQUESTS = ("response_latency", "perceived_latency")  # of every request, whatever it asks for
 #: Histograms of cachecannon that hold times of requests, most asked for first.
 REQUESTS = (
-    "response_latency",
-    "perceived_latency",
+    *ALL_REQUESTS,
     "get_latency",
     "set_latency",
     "delete_latency",
@@ -81,7 +81,7 @@ class Named:
     @property
     def has_all_requests(self) -> bool:
         """Whether it is of every request, as cachecannon's count of errors is."""
-        return self.source == "cachecannon" and self.metric in REQUESTS[:2]
+        return self.source == "cachecannon" and self.metric in ALL_REQUESTS
 
     @property
     def title(self) -> str:

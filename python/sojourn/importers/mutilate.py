@@ -102,9 +102,9 @@ def _stated(kind: str, names: list[str], fields: list[str], at: str) -> dict[flo
     """The mean, and each percentile by the name above it."""
     stated: dict[float | None, float] = {}
     for name, value in zip(names, fields, strict=True):
-        if name == "avg" or (q := _quantile(name)) is not None:
-            key = None if name == "avg" else q
-            stated[key] = time_ns(value, f"{kind} {name}", at, unit_ns=_US)
+        q = _quantile(name)
+        if name == "avg" or q is not None:
+            stated[q] = time_ns(value, f"{kind} {name}", at, unit_ns=_US)
     return stated
 
 

@@ -28,7 +28,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         if len(row) != _FIELDS:
             raise fault(f"this row has {len(row)} fields, vegeta's have {_FIELDS}", at, CUT)
         ns = time_ns(row[2], "latency", at, unit_ns=1)
-        requests = attacks.of(row[7][:80], at)
+        requests = attacks.of(row[7], at)
         start_s = number(row[0], "timestamp", at) / 1e9
         if why := reason(count(row[1], "code", at), row[5]):
             requests.fail(why, start_s, ns)

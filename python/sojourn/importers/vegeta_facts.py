@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.importers.file import fault, is_success
+from sojourn.importers.file import is_success
 from sojourn.importers.groups import ALL, Groups
 from sojourn.importers.series import Facts, Series
 
@@ -34,8 +34,6 @@ def series_of(attacks: Groups, at: str) -> list[Series]:
         SpecFault: there is not one request.
     """
     parts = attacks.parts()
-    if not parts:
-        raise fault("there is no request in it", at, "run the tool for longer")
     together = ("Requests of all attacks are together in it.",)
     return [
         one.series(

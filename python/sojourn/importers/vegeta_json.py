@@ -20,7 +20,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     """A series for each attack, by the name that it has."""
     attacks = Groups()
     for at, row in file.objects():
-        requests = attacks.of(str(row.get("attack") or "")[:80], at)
+        requests = attacks.of(str(row.get("attack") or ""), at)
         ns = time_ns(row.get("latency"), "latency", at, unit_ns=1)
         why = reason(count(row.get("code", 0), "code", at), str(row.get("error") or ""))
         start_s = seconds_of(row.get("timestamp"), at)

@@ -66,7 +66,8 @@ class Managed(Named):
 
         `was` is what was in force in the group of this path before, which the warden caps.
         """
-        self._notes = Notes(self.name, book, self.tree, before=self._notes)
+        caps = self._notes.caps if self._notes else {}
+        self._notes = Notes(self.name, book, self.tree, caps=caps)
         self._on = Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree)
         self._before_cap, self.own = None, ()
         self._moved.clear()

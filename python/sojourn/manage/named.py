@@ -204,8 +204,7 @@ class Named:
             idle = bool(self._limit(CpuIdle).read_back(self.cpu))
             weight = USUAL if idle else max(1, self._limit(CpuWeight).read_back(self.cpu))
         if self.cpuset is not None:
-            own = cpu_list(self.cpuset.text(CPUSET))
-            cores = None if not own or {*own} >= {*self.cpus} else len({*own} & {*self.cpus})
+            cores = placed.count(cpu_list(self.cpuset.text(CPUSET)), self.cpus)
         return Allocation(cores=cores, quota=quota, weight=weight, idle=idle)
 
     def _limit(self, kind: type[Limit]) -> Any:

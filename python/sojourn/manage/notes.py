@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sojourn.errors import RunFault
@@ -29,8 +29,8 @@ class Notes:
     Attributes:
         name: of the group.
         book: where they are.
-        caps: texts that a warden may have written, by file: a reload may bring other ones.
-        before: notes of a group that had the place before it, which the same warden caps.
+        caps: texts that a warden may have written, by file: a reload may bring other ones. Shared
+            with the notes of the group that had the place before, which the same warden caps.
     """
 
     name: str
@@ -41,11 +41,6 @@ class Notes:
     _entries: dict[str, int] = field(default_factory=dict)
     _olds: dict[str, str] = field(default_factory=dict)
     caps: dict[str, list[str]] = field(default_factory=dict)
-    before: InitVar[Notes | None] = None
-
-    def __post_init__(self, before: Notes | None) -> None:
-        if before is not None:
-            self.caps = before.caps
 
     @property
     def is_empty(self) -> bool:
@@ -89,7 +84,8 @@ class Notes:
         """What undoes each cap that a warden may write, also where the group has vanished since."""
         old = self._olds.setdefault(one.path, one.old)
         texts = self.caps.setdefault(one.path, [])
-        texts += [] if one.new in texts else [one.new]
+        if one.new not in texts:
+            texts.append(one.new)
         return [replace(one, old=old, new=text) for text in texts]
 
     def restore(self) -> list[str]:

@@ -41,12 +41,11 @@ def lies(cpuset: Group, cores: int | None, wanted: Collection[int], cpus: Collec
         wanted: those that the manager has set; none: it has not set any.
         cpus: that all groups share.
     """
-    now = {*cpu_list(cpuset.text(CPUSET))}
     if not cores:
         return ""
-    count = len(cpus) if not now or now >= {*cpus} else len(now & {*cpus})
-    if cores != count:
-        has = None if not now or now >= {*cpus} else count
+    now = {*cpu_list(cpuset.text(CPUSET))}
+    has = count(now, cpus)
+    if cores != (len(cpus) if has is None else has):
         return f"{cores} cores were set, and cpuset.cpus has {has}"
     if wanted and now != {*wanted}:
         return f"CPUs {_text(wanted)} were set, and cpuset.cpus has {_text(now)}"
@@ -54,6 +53,11 @@ def lies(cpuset: Group, cores: int | None, wanted: Collection[int], cpus: Collec
     if others:  # version 2 takes any CPUs, also those that the group above does not have
         return f"CPUs {_text(wanted)} were set, and it runs on {_text(others)}"
     return ""
+
+
+def count(now: Collection[int], cpus: Collection[int]) -> int | None:
+    """How many of the CPUs that all groups share `now` has; None: all, or `now` is empty."""
+    return None if not now or {*now} >= {*cpus} else len({*now} & {*cpus})
 
 
 def _text(cpus: Collection[int]) -> str:

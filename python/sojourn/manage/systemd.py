@@ -126,11 +126,11 @@ def unit(path: Path, config: Config, listen: str) -> str:
                 fix='name the control group of its unit or container: cgroup = "/PATH", '
                 f"as /proc/{group.pid}/cgroup has it",
             )
-    for key in ("windows.file", "audit", "record"):
-        name = config.windows.file if key == "windows.file" else getattr(config, key)
+    files = {"windows.file": config.windows.file, "audit": config.audit, "record": config.record}
+    for key, name in files.items():
         if name and not name.startswith("/"):
             raise SpecFault(
-                f"{name} is another file in a unit, which runs in another folder",
+                f"{name} is a relative path, and a unit runs in another folder",
                 at=key,
                 fix=f'{key.rpartition(".")[2]} = "{Path(name).absolute()}"',
             )

@@ -115,7 +115,7 @@ def test_it_sees_the_folder_of_temporary_files_where_a_path_is_in_it(tmp_path: P
 def test_a_name_that_is_another_file_in_a_unit_is_refused(
     tmp_path: Path, old: str, new: str, at: str
 ) -> None:
-    with pytest.raises(SpecFault, match="is another file in a unit") as caught:
+    with pytest.raises(SpecFault, match="is a relative path") as caught:
         systemd.unit(Path("/etc/manage.toml"), read(tmp_path, GOOD.replace(old, new)), "")
     assert caught.value.at == at
     assert f'= "{Path.cwd()}/' in caught.value.fix

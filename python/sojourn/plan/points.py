@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -280,3 +281,7 @@ class Outcome:
     def is_upper_bound(self) -> bool:
         """Whether quantiles and misses are too high if anything: evidence, whatever the verdict."""
         return self.over_surely is not None
+
+    def is_lost(self, q: float) -> bool:
+        """Whether the request at quantile `q` never completed; of 1: whether any did not."""
+        return math.ceil(q * self.requests - 1e-9) > self.requests - self.lost

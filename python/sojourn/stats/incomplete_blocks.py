@@ -18,7 +18,7 @@ import numpy as np
 from sojourn.half_width import student
 from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast
-from sojourn.stats.symmetry_bets import SCALE_LEAST
+from sojourn.stats.symmetry_bets import VARIANCE_LEAST
 
 _TINY = 1e-9
 
@@ -62,7 +62,7 @@ def fitted(contrast: Contrast, values: Blocks) -> Fitted | None:
         return None
     terms = inverse @ y
     # A log ratio is of two runs, and scatters by the digits in which times are stored at least.
-    variance = max(float(np.sum((y - x @ terms) ** 2)) / freedom, SCALE_LEAST**2 / 2)
+    variance = max(float(np.sum((y - x @ terms) ** 2)) / freedom, VARIANCE_LEAST)
     share = float(np.sum((asked @ inverse) ** 2))  # c'(X'X)⁻c
     mean = float(asked @ terms)
     half = student(freedom) * math.sqrt(variance * share)

@@ -60,6 +60,10 @@ class Limits:
         """Whether a ratio with this interval is no difference."""
         return 1 / (1 + self.same) <= ends.lo and ends.hi <= 1 + self.same
 
+    def first_word(self, ends: Interval | None) -> Judgement:
+        """Before Holm: *no difference* is reported here already, for it is no alarm."""
+        return Judgement.SAME if ends is not None and self.is_same(ends) else Judgement.OPEN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:

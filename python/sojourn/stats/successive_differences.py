@@ -30,7 +30,7 @@ import scipy
 from numpy.typing import NDArray
 
 from sojourn.half_width import student
-from sojourn.stats.symmetry_bets import SCALE_LEAST
+from sojourn.stats.symmetry_bets import SCALE_LEAST, VARIANCE_LEAST
 
 Logs = NDArray[np.float64]
 BLOCKS_MIN = 2  # in which a level is seen
@@ -117,7 +117,7 @@ class Steps:
         own = self._squares[is_own]
         squares = own if own.mean() > self._squares.mean() else self._squares
         variance = float(squares.mean()) * len(self._squares) / self._freedom
-        variance = max(variance, SCALE_LEAST**2 / 2)  # of one run; a difference is of two
+        variance = max(variance, VARIANCE_LEAST)
         return Error(
             size=math.sqrt(variance * float(weights @ self._inverse @ weights)),
             freedom=max(1.0, self._freedom * len(squares) / len(self._squares)),

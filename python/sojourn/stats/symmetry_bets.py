@@ -41,6 +41,7 @@ THETAS = (0.1, 0.3, 1.0, 3.0)  # optimal for shifts of about that many standard 
 MOST = 0.95  # share of the capital that is bet: one outlier leaves a twentieth
 FIRST_SCALE = 0.1  # before there are three blocks: a pair of equal runs differs by about 10 %
 SCALE_LEAST = 1e-3  # finer differences than 0.1 % are none to a user
+VARIANCE_LEAST = SCALE_LEAST**2 / 2  # of one run; a log ratio is of two
 _BLOCKS_OF_SCALE = 3
 _TO_SIGMA = 1.4826  # of the median absolute deviation, for normal values
 _STEPS = 40  # of bisection: an interval's end to 1e-11 of where it can lie

@@ -22,7 +22,7 @@ import scipy
 from sojourn.half_width import student
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
-from sojourn.stats.symmetry_bets import SCALE_LEAST
+from sojourn.stats.symmetry_bets import VARIANCE_LEAST
 from sojourn.stats.times import Floats
 
 METHOD = Method(
@@ -32,7 +32,6 @@ METHOD = Method(
     source="Welch (1947)",
 )
 RESTARTS_MIN = 3
-VARIANCE_LEAST = SCALE_LEAST**2 / 2  # of one restart; a log ratio is of two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sojourn import disk
-from sojourn.browse import narrowing, records
+from sojourn.browse import curves, narrowing, records
 from sojourn.browse.words import load_words
 from sojourn.errors import Fault
 from sojourn.plan import Outcome
+from sojourn.report import show
 from sojourn.store import files
 from sojourn.store.lock import is_live
 from sojourn.store.record import OF_RECORD
-from sojourn.units import show_ns
 from sojourn.view import changes, pages, plot, record
 
 LAST = 12  # points of the log
@@ -97,7 +97,7 @@ def _row(outcome: Outcome) -> tuple[str, str, str, str]:
     """What was measured, its p99, the verdict, and why it does not count."""
     point = outcome.point
     what = f"{point.service} {point.phase} {load_words(point).strip()}"
-    p99 = show_ns(outcome.p99_ns) if outcome.p99_ns is not None else "–"
+    p99 = show.time(curves.ranked(outcome, "p99_ns"))
     verdict = str(outcome.verdict) if outcome.is_believed else "unknown"
     return what, p99, verdict, "; ".join(records.refusals(outcome))
 

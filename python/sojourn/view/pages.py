@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse
 
 import sojourn
 from sojourn import units
-from sojourn.browse import choose
-from sojourn.report import policies
+from sojourn.browse import choose, curves
+from sojourn.report import policies, show
 from sojourn.report.draw import palette
 from sojourn.store.named import began
 from sojourn.view import links
@@ -78,6 +78,8 @@ def _templates() -> Environment:
         "links": links,
         "choose": choose,
         "utc": utc,
+        "time": show.time,
+        "ranked": curves.ranked,
         "version": sojourn.__version__,
     }
     return environment

@@ -18,7 +18,7 @@ use super::tail::{self, FunctionTime, TailBlock};
 use crate::attach::pidns;
 use crate::reconstruct::counts::Thread;
 use crate::reconstruct::parts::VerdictWord;
-use crate::reconstruct::window::judge::seconds_for;
+use crate::reconstruct::window::judge::duration_for;
 
 /// Suspects listed, and threads of each.
 const LISTED: usize = 24;
@@ -187,10 +187,10 @@ fn doubts(asked: Asked<'_>, tail: &Group, body: &Group, losses: &Losses) -> Vec<
     if slow < rule::REQUESTS || others < rule::REQUESTS {
         let needed = rule::REQUESTS as u64;
         let (began_ns, ended_ns) = asked.span;
-        let seconds = seconds_for(ended_ns - began_ns, slow.min(others) as u64, needed);
+        let longer = duration_for(ended_ns - began_ns, slow.min(others) as u64, needed);
         reasons.push(format!(
             "{slow} requests of the tail and {others} others are too few: {needed} are needed of each; \
-             give --duration {seconds}s, or ask for a lower quantile"
+             {longer}, or ask for a lower quantile"
         ));
     }
     if losses.share() > LOST_MAX {

@@ -102,9 +102,9 @@ def booted(ask: Ask) -> Guest:
         RunFault: the program cannot be carried over, or QEMU refuses.
         HostFault: its files cannot be written.
     """
-    ask.at.mkdir(mode=0o700)
     job = ask.job
     try:
+        ask.at.mkdir(mode=0o700)
         size = initrd.write(ask.at / "initrd", ask.made, job)
     except OSError as error:
         raise _unwritten(error, ask) from None
@@ -118,9 +118,9 @@ def restored(ask: Ask) -> tuple[Guest, str]:
         The guest, and why it boots instead; "" if it was restored. The state of one that boots is
         saved, and the next start finds it. Errors are those of `booted`.
     """
-    ask.at.mkdir(mode=0o700)
     job = ask.job
     try:
+        ask.at.mkdir(mode=0o700)
         initrd.write_bare(ask.at / "initrd", ask.made)
         size = initrd.write_job(ask.at / JOB, job)
         if size <= saved.JOB_BYTES:

@@ -8,6 +8,8 @@ use crate::reconstruct::window::slowing::Slowing;
 const CLUSTERS_MIN: usize = 5;
 /// Ten requests above p99.
 const REQUESTS_MIN: u64 = 1000;
+/// A trace is at most as long, s (`cli`).
+const LONGEST_S: u64 = 6 * 3600;
 /// Requests that outlast the drain are the longest ones: at most a tenth of those above p99.
 const CUT_OFF_MAX: f64 = 0.001;
 
@@ -31,10 +33,9 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
         ));
     }
     if matched < REQUESTS_MIN {
-        let seconds = seconds_for(counts.duration_ns, matched, REQUESTS_MIN);
+        let longer = duration_for(counts.duration_ns, matched, REQUESTS_MIN);
         doubts.push(format!(
-            "{matched} requests say nothing of p99, which needs {REQUESTS_MIN}: give --duration {seconds}s, \
-             {less} or --all"
+            "{matched} requests say nothing of p99, which needs {REQUESTS_MIN}: {longer}, {less} or --all"
         ));
     } else if accuracy.p99_ns.is_none_or(|interval| interval.high.is_none()) {
         doubts.push(format!(
@@ -54,9 +55,17 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
     doubts
 }
 
+/// What to do for a trace in which `needed` come.
+pub fn duration_for(duration_ns: u64, seen: u64, needed: u64) -> String {
+    match seconds_for(duration_ns, seen, needed) {
+        seconds if seconds <= LONGEST_S => format!("give --duration {seconds}s"),
+        _ => "trace under more load".into(),
+    }
+}
+
 /// Whole seconds in which `needed` come, if `seen` came in `duration_ns`, at least 1, and a fifth more, because rates
 /// vary.
-pub fn seconds_for(duration_ns: u64, seen: u64, needed: u64) -> u64 {
+fn seconds_for(duration_ns: u64, seen: u64, needed: u64) -> u64 {
     let seconds = duration_ns as f64 / 1e9 * needed as f64 / seen.max(1) as f64;
     (seconds * 1.2).ceil().max(1.0) as u64
 }
@@ -106,6 +115,8 @@ mod tests {
         }
         assert_eq!(seconds_for(10_000_000_000, 178, 1000), 68);
         assert_eq!(seconds_for(10_000_000_000, 0, 20), 240, "none was seen: as if one had come");
+        assert_eq!(duration_for(10_000_000_000, 178, 1000), "give --duration 68s");
+        assert_eq!(duration_for(30_000_000_000, 1, 1000), "trace under more load");
     }
 
     #[test]
