@@ -200,3 +200,15 @@ def test_of_undisturbed_misses_only_those_are_sure_that_cannot_be_the_disturbed_
     run = replace(outcome(), requests=1_000, over_bound=100, undisturbed=half, over_surely=surely)
     assert trials([run], undisturbed=True)[0].surely == wanted
     assert trials([run])[0].surely == surely
+
+
+def test_of_a_run_that_stops_of_the_server_void_only_undisturbed_misses_are_sure() -> None:
+    """27 such runs of 35 made "no load" of a service that takes 740 requests/s undisturbed."""
+    apart = Misses(requests=37, over=8, clusters=(8,))
+    run = replace(outcome(), requests=282, over_bound=18, undisturbed=apart, over_surely=13)
+    void = replace(run, verdict=Verdict.UNKNOWN, reasons=("server stopped: 60 % were disturbed",))
+    assert trials([void])[0].surely == 8
+    assert trials([void], undisturbed=True)[0].surely == 3
+    assert trials([replace(void, over_surely=5)])[0].surely == 5
+    late = replace(void, reasons=("client stopped: 60 %",))
+    assert trials([late])[0].surely == 13

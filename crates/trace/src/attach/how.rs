@@ -6,9 +6,9 @@ use sojourn_base::{Fault, rng};
 pub const COST: f64 = 0.02;
 /// What was measured: docs/journal/2026-11-22-trace.md and 2026-11-24-cheaper-hooks.md.
 const ALL_NOTICED: &str = "every request pays for hooks, and users notice: memcached's p99 at half load was ×1.8, with \
-                           records ×2.6. Leave out --all and --records where that must not be";
+                           records ×2.6. Leave out --all and --records if users must not notice";
 const SAMPLE_NOTICED: &str = "hooks of a sample stay all the time, for every flow, and users notice: a saturated memcached \
-                              took ×1.10 of the CPU. Leave out --sample where that must not be";
+                              took ×1.10 of the CPU. Leave out --sample if users must not notice";
 const COSTS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// Which of the server's requests are traced, and so at what price.

@@ -202,6 +202,14 @@ mod tests {
         }
     }
 
+    /// Servers with an event loop open files between others' requests all the time.
+    #[test]
+    fn an_open_that_counts_as_application_voids_nothing() {
+        let verdict =
+            judge(&counts(100, "open_unsplit", 100), (0.0, 0.0), Bounds::default(), vec![]);
+        assert_eq!(verdict.verdict, VerdictWord::Holds);
+    }
+
     #[test]
     fn requests_cut_off_by_the_ends_of_the_trace_are_not_held_against_it() {
         let verdict = judge(&counts(10, "in_flight", 10), (0.0, 0.0), Bounds::default(), vec![]);

@@ -10,6 +10,7 @@ use crate::culprit;
 use crate::judge::result::{CauseShare, StageTimes, Times, TraceResult, VerdictWord};
 use crate::judge::summary::cause_word;
 use crate::judge::verdict;
+use crate::reconstruct::reasons::REASONS;
 use crate::reconstruct::stages::Cause;
 
 /// Smaller shares of the time are left out.
@@ -187,7 +188,8 @@ fn foot(page: &mut String, result: &TraceResult) {
         }
     }
     for (note, n) in &result.notes {
-        put!(page, "note: {n} {note}");
+        let about = REASONS.iter().find(|reason| reason.name == *note).map_or("", |it| it.about);
+        put!(page, "note: {n} {note}: {about}");
     }
     for warning in &result.warnings {
         put!(page, "warning: {warning}");

@@ -81,7 +81,12 @@ pub const REASONS: [Reason; 26] = [
         "threads without a slot: beyond 1023 of a trace, ended ones too, or beyond 4 with ids that \
          agree in the low 16 bits",
     ),
-    reason("open_unsplit", Note, "thread served others in between: open stays in application"),
+    // Both are work of the service, so no cause and no suspect is another one.
+    reason(
+        "open_unsplit",
+        Fact,
+        "requests whose open counts as application, because their thread served others in between",
+    ),
     reason(
         "io_uring",
         Note,

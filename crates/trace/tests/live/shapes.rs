@@ -83,9 +83,7 @@ impl Seen {
             say("unknown", &format!("{kind:?}: {}", verdict.reasons[0]));
         }
         for (name, n) in self.notes() {
-            // Redis looks into /proc by a timer, after it has read and before it replies.
-            let is_timer = kind == Kind::Redis && name == "open_unsplit";
-            let is_known = is_timer || expected.contains(&name) || OF_THE_MACHINE.contains(&name);
+            let is_known = expected.contains(&name) || OF_THE_MACHINE.contains(&name);
             assert!(is_known || n as f64 <= FEW * matched as f64, "{reported}, {n} {name}");
         }
     }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from sojourn import units
+from sojourn.analysis.service import NOT_RESTARTED
 from sojourn.findings import answer
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
@@ -52,7 +53,7 @@ class MaxLoadShown(Shown):
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
         """What the interval rests on, and what it says of the machine."""
         if search := service.section(MaxLoad):
-            yield from _searched(search)
+            yield from _searched(search, is_one_start=NOT_RESTARTED in service.reasons)
 
     def plot(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """How surely each load meets the target, where no load was swept."""
@@ -134,7 +135,7 @@ def _number(border: Border) -> str:
     return show.border(border)
 
 
-def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
+def _searched(search: MaxLoad, *, is_one_start: bool) -> Iterator[tuple[str, str]]:
     """What the search rests on, and what it says of the machine."""
     if search.border is None:
         why = show.sentences(search.reasons) or "no run is valid"
@@ -144,7 +145,8 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
     has_shares = border.fraction is not None and is_closed(border)
     shares = f", {show.shares(border.fraction)} of max RPS" if has_shares else ""
     yield "max load within QoS", f"{_in_full(border)}{shares}"
-    runs = f"{border.runs} runs on {border.starts} starts, {border.measured_s:.0f} s of load"
+    where = "of one start" if is_one_start else f"on {border.starts} starts"
+    runs = f"{border.runs} runs {where}, {border.measured_s:.0f} s of load"
     yield "the answer rests on", runs
     yield "the search", f"{len(search.probes)} runs of its own took {units.show_s(search.wall_s)}"
     if search.undisturbed is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from sojourn.analysis.service import NOT_RESTARTED
 from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.plan.points import Verdict
 from sojourn.questions.max_load import section, worst
@@ -32,6 +33,9 @@ def test_the_time_of_the_search_is_that_of_its_own_runs() -> None:
     facts = dict(section.KIND.facts(service))
     assert facts["the answer rests on"] == "27 runs on 17 starts, 56 s of load"
     assert facts["the search"] == "14 runs of its own took 44 s"
+    running = replace(service, reasons=(NOT_RESTARTED,))
+    known = dict(section.KIND.facts(running))["the answer rests on"]
+    assert known == "27 runs of one start, 56 s of load"
 
 
 @pytest.mark.parametrize(("hi", "text"), [(200.4, "2.01"), (203.6, "2.04"), (310.0, "3.1")])
