@@ -105,3 +105,9 @@ def test_a_verdict_that_differs_from_its_own_run_is_explained() -> None:
     assert verdict_of_all.text(replace(other, qos=None)) == ""
     html = page_test.built(replace(testing.findings(), services=(other,)))
     assert "lies on the other side of the bound" in html
+    few = replace(first, quantiles=())
+    short = replace(service, points=(few, *service.points[1:]))
+    message = verdict_of_all.text(short)
+    assert message.startswith("At 10 % load the p99 of its own runs is not known, and they do not")
+    missing = replace(few, missed=(0.99, 2e6))
+    assert verdict_of_all.text(replace(service, points=(missing, *service.points[1:]))) == ""
