@@ -3,6 +3,7 @@
 //! Nothing here opens a socket: a job that passes can only fail because of the world.
 
 mod checks;
+mod longest;
 mod qos;
 mod sessions;
 mod times;
@@ -17,7 +18,8 @@ pub use qos::{Qos, qos_bound_ns, qos_of};
 pub use wait::Wait;
 
 use checks::{check_counts, check_places, check_schema, check_turns};
-use times::{Times, parsed, timely_within_auto_ns};
+use longest::parsed;
+use times::{Times, timely_within_auto_ns};
 use wait::wait_of;
 
 use crate::job::Job;

@@ -2,7 +2,7 @@
 
 use sojourn_base::Fault;
 
-use super::times::parsed;
+use super::longest::parsed;
 use crate::job::Job;
 
 /// A `QoS` target: quantile and bound.

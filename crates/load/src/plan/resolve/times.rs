@@ -1,12 +1,10 @@
 //! The times of a job, ns: read, decided where they are `auto`, and possible.
 
-use sojourn_base::{Fault, units};
+use sojourn_base::Fault;
 
+use super::longest::{LONGEST_NS, parsed};
 use super::qos::{Qos, qos_of};
 use crate::job::Job;
-
-/// A year: beyond it, a time is a mistake in its unit.
-const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 
 /// How long replies are waited for after the last request was due, unless the job says more.
 const DRAIN_NS: u64 = 2_000_000_000;
@@ -49,15 +47,6 @@ impl Times {
         }
         Ok(Self { duration_ns, warmup_ns, outage_over_ns, timeout_ns, drain_ns, qos })
     }
-}
-
-/// A time that people typed under this key, ns. Such times are added up, and no sum may overflow.
-pub(super) fn parsed(key: &str, text: &str) -> Result<u64, Fault> {
-    let ns = units::parse_ns(text).map_err(|fault| fault.within(key))?;
-    if ns > LONGEST_NS {
-        return Err(Fault::usage(format!("{key} is {text}"), key, "give a year at most"));
-    }
-    Ok(ns)
 }
 
 /// Ten times the `QoS` bound, or 1 s without one.

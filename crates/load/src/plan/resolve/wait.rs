@@ -2,7 +2,7 @@
 
 use sojourn_base::Fault;
 
-use super::times::parsed;
+use super::longest::parsed;
 use crate::job::Job;
 
 /// How a thread passes the time until the next request is due or a reply arrives.
