@@ -185,9 +185,9 @@ fn doubts(asked: Asked<'_>, tail: &Group, body: &Group, losses: &Losses) -> Vec<
     let mut reasons = Vec::new();
     let (slow, others) = (tail.requests(), body.requests());
     if slow < rule::REQUESTS || others < rule::REQUESTS {
-        let needed = rule::REQUESTS as u64;
+        let needed = rule::REQUESTS;
         let (began_ns, ended_ns) = asked.span;
-        let longer = duration_for(ended_ns - began_ns, slow.min(others) as u64, needed);
+        let longer = duration_for(ended_ns - began_ns, slow.min(others), needed);
         reasons.push(format!(
             "{slow} requests of the tail and {others} others are too few: {needed} are needed of each; \
              {longer}, or ask for a lower quantile"

@@ -68,8 +68,12 @@ pub fn page(blame: &Blame) -> String {
 fn in_column(about: &str) -> String {
     let mut lines = folded(about, COLUMN);
     let last = lines.pop_if(|line| line.chars().count() <= COLUMN).unwrap_or_default();
-    let above: String = lines.iter().map(|line| format!("{line:.78}\n  ")).collect();
-    format!("{above}{last:COLUMN$}")
+    let mut cell = String::new();
+    for line in &lines {
+        let _ = write!(cell, "{line:.78}\n  ");
+    }
+    let _ = write!(cell, "{last:COLUMN$}");
+    cell
 }
 
 /// Lines of at most 80 letters.
