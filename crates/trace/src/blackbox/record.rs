@@ -24,8 +24,8 @@ pub struct Signal {
 /// One thing that came through the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// A slow request.
-    Slow(Slow),
+    /// A slow request, and the name of its thread, which may have ended since.
+    Slow(Slow, String),
     /// A signal to the service.
     Signal(Signal),
 }
@@ -38,8 +38,10 @@ pub fn read(bytes: &[u8]) -> Option<Came> {
     let (start_ns, tid) = (u64_at(bytes, slow::START_NS), u32_at(bytes, slow::TID));
     let (tgid, word) = (u32_at(bytes, slow::TGID), u32_at(bytes, slow::BYTES));
     let port = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+    let comm = bytes[slow::COMM..slow::SIZE].split(|&byte| byte == 0).next().unwrap_or_default();
+    let comm = String::from_utf8_lossy(comm).into_owned();
     if u32_at(bytes, slow::KIND) == 0 {
-        return Some(Came::Slow(Slow {
+        let one = Slow {
             total_ns: u64_at(bytes, slow::TOTAL_NS),
             start_ns,
             tid,
@@ -47,15 +49,15 @@ pub fn read(bytes: &[u8]) -> Option<Came> {
             bytes: word,
             peer_port: port(slow::PEER_PORT),
             port: port(slow::PORT),
-        }));
+        };
+        return Some(Came::Slow(one, comm));
     }
-    let comm = bytes[slow::COMM..slow::SIZE].split(|&byte| byte == 0).next().unwrap_or_default();
     Some(Came::Signal(Signal {
         at_ns: start_ns,
         number: word,
         tid,
         tgid,
-        comm: String::from_utf8_lossy(comm).into_owned(),
+        comm,
         target: u32_at(bytes, slow::TARGET),
     }))
 }

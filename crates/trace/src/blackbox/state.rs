@@ -62,18 +62,12 @@ impl State {
         }
     }
 
-    /// A slow request came; `name` finds its thread's name.
-    pub fn slow(
-        &mut self,
-        slow: Slow,
-        now_ns: u64,
-        unix_ns: u64,
-        name: impl FnOnce(&Slow) -> String,
-    ) {
+    /// A slow request came, by a thread of this name.
+    pub fn slow(&mut self, slow: Slow, thread: String, now_ns: u64, unix_ns: u64) {
         if self.names.len() >= NAMES {
             self.names.clear();
         }
-        self.names.entry((slow.tgid, slow.tid)).or_insert_with(|| name(&slow));
+        self.names.entry((slow.tgid, slow.tid)).or_insert(thread);
         self.memory.add(slow);
         if self.asked.over_ns.is_some_and(|over| slow.total_ns > over) {
             let about = format!(
@@ -182,7 +176,7 @@ mod tests {
 
     fn slow(state: &mut State, at_ns: u64, total_ns: u64) {
         let slow = Slow { start_ns: at_ns - total_ns, total_ns, tid: 7, ..Slow::default() };
-        state.slow(slow, at_ns, 0, |_| "worker".into());
+        state.slow(slow, "worker".into(), at_ns, 0);
     }
 
     #[test]
@@ -268,7 +262,7 @@ mod tests {
         let mut state = state(None, Vec::new());
         for (tgid, tid, name) in [(7, 8, "first"), (9, 8, "second"), (7, 8, "gone")] {
             let one = Slow { tgid, tid, total_ns: 1, ..Slow::default() };
-            state.slow(one, 1, 0, |_| name.into());
+            state.slow(one, name.into(), 1, 0);
         }
         let name = |of| state.names.get(&of).map(String::as_str);
         assert_eq!((name((7, 8)), name((9, 8))), (Some("first"), Some("second")));
@@ -282,7 +276,7 @@ mod tests {
         assert_eq!(state.signals.len(), SIGNALS);
         for tid in 0..20_000 {
             let one = Slow { tid, total_ns: 1, ..Slow::default() };
-            state.slow(one, 1, 0, |_| "n".into());
+            state.slow(one, "n".into(), 1, 0);
         }
         assert!(state.names.len() <= NAMES && state.memory.len() <= 1_000);
         state.second(100 * NS_PER_S, 0, &[], Beside::default());

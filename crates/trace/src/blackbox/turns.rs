@@ -21,7 +21,6 @@ use super::service::By;
 use super::state::State;
 use super::tally::Beside;
 use super::windows::Windows;
-use crate::attach::target;
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::window::work::own_cpu_ns;
 
@@ -139,9 +138,7 @@ impl Ring {
         for came in self.hooks.take()? {
             match came {
                 Came::Signal(signal) => self.state.signal(signal),
-                Came::Slow(slow) => self.state.slow(slow, now_ns, unix_ns, |slow| {
-                    target::thread_name(Path::new("/proc"), slow.tgid, slow.tid)
-                }),
+                Came::Slow(slow, thread) => self.state.slow(slow, thread, now_ns, unix_ns),
             }
         }
         Ok(())

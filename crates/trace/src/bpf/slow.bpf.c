@@ -144,6 +144,7 @@ static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32
 	slow->bytes = bytes > 0 ? bytes : 0;
 	slow->peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
 	slow->port = sk->__sk_common.skc_num;
+	bpf_get_current_comm(slow->comm, sizeof(slow->comm));
 	bpf_ringbuf_submit(slow, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -30,7 +30,7 @@ struct slow {
 	u16 peer_port;
 	u16 port;
 	u32 target;		/* of a signal: the process that it was sent to */
-	char comm[16];		/* of a signal: the sender's name */
+	char comm[16];		/* of this thread: it may have ended when this is read */
 };
 
 /* Written by user space at any time. */
