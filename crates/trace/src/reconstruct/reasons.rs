@@ -85,7 +85,7 @@ pub const REASONS: [Reason; 26] = [
     reason(
         "open_unsplit",
         Fact,
-        "requests whose open counts as application, because their thread served others in between",
+        "requests with an open that counts as application: their thread served others in between",
     ),
     reason(
         "io_uring",
