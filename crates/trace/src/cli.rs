@@ -9,6 +9,7 @@ use crate::attach::how::How;
 use crate::blackbox::args::RingArgs;
 use crate::diff::args::{self as diff_args, DiffArgs};
 use crate::judge::verdict::Bounds;
+use crate::reconstruct::window::judge::LONGEST_S;
 use crate::times::args::TimesArgs;
 
 /// Shows where the time of each request goes in a running TCP server, without changing it.
@@ -172,14 +173,11 @@ impl Args {
     /// Length of the trace, ns.
     pub fn duration_ns(&self) -> Result<u64, Fault> {
         let ns = units::parse_ns(&self.duration).map_err(|fault| fault.within("--duration"))?;
-        if (1_000_000..=6 * 3600 * units::NS_PER_S).contains(&ns) {
+        if (1_000_000..=LONGEST_S * units::NS_PER_S).contains(&ns) {
             return Ok(ns);
         }
-        Err(Fault::usage(
-            format!("'{}' is not a length for a trace", self.duration),
-            "--duration",
-            "give 1ms to 6h: counters are made for that",
-        ))
+        let what = format!("'{}' is not a length for a trace", self.duration);
+        Err(Fault::usage(what, "--duration", "give 1ms to 6h: counters are made for that"))
     }
 
     /// Which requests are traced; records without more words mean all.

@@ -6,8 +6,8 @@ client, not the service, makes the difference: the load's own requests wait for 
 other's connections.
 
 The probe's interval is much wider than the load's, so two of 95 % lie apart by chance in 2 % of the
-runs. A study has many runs. So the error probability is shared among them (Bonferroni): of a study
-whose client is right, at most one in twenty says otherwise of any run.
+runs. A study has many runs. So the error probability is shared among them (Bonferroni): where
+the client is right, at most one study in twenty says otherwise of any run.
 """
 
 from __future__ import annotations

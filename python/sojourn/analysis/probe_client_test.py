@@ -51,7 +51,7 @@ def test_an_unbiased_client_is_not_but_by_chance() -> None:
 
 
 def of_study(seed: int, *, scale: float = 1.0, count: int = 30) -> tuple[ProbeRow, ...]:
-    """The rows of a study of so many runs, whose first probe saw times `scale` as long."""
+    """The rows of a study of so many runs; its first probe saw times `scale` as long."""
     rng = np.random.default_rng(seed)
     load = measured(POINT, rng.exponential(1e6, 10_000), bound_ns=None)
     scales = [scale] + [1.0] * (count - 1)

@@ -1,4 +1,4 @@
-"""A run whose p99 is of lost requests is infinitely slow, and is not left out of a median."""
+"""A run is infinitely slow if lost requests decide its p99, and stays in the median."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def apart(seen: Sequence[tuple[Facts, Reading]], own: Facts, at_ns: int) -> list
 
     Args:
         seen: facts of each agent, with the last reading of its clock.
-        own: facts of the lab, whose clock has no offset.
+        own: facts of the lab; its clock has no offset.
         at_ns: now, by the lab's clock; a clock drifts after its reading.
 
     >>> facts, off = {"boot": "b", "time": "t"}, Reading(at_ns=0, offset_ns=5e9, error_ns=1e5)

@@ -115,7 +115,7 @@ class Station:
         return self.answer(self.asked(name, *args), within_s)
 
     def asked(self, name: str, *args: Any) -> Pending:
-        """Ask its agent, whose answer is on its way then; RunFault where it cannot be asked."""
+        """Ask its agent, without waiting for the answer; RunFault where it cannot be asked."""
         assert self._remote is not None  # noqa: S101  # it was hired
         with self._or_lost():
             return self._remote.ask(name, *args)

@@ -9,7 +9,7 @@ from sojourn.manage.groups import Managed
 
 
 def put(groups: Mapping[str, Managed]) -> None:
-    """Move services whose neighbours have got more CPUs or fewer, or are gone.
+    """Move services if their neighbours have more CPUs or fewer than before, or are gone.
 
     RunFault where one of them cannot be moved. One without CPUs by the manager stays as it is.
     """

@@ -8,6 +8,7 @@ from all runs near a load, never from the one run that is to be judged.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +18,7 @@ from sojourn.plan.points import Misses, Outcome, Phase, Verdict
 OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
 NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
 EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none was seen
-SERVER_STOPPED = "server stopped"  # as the generator's reason begins
+_SERVER_STOPPED = re.compile(r"(client \d+ of \d+: )?server stopped:")  # reasons of the generator
 MOSTLY = 0.5  # of the requests; above it it was no single stall
 EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
 CACHED_MAX = 1 << 14  # clusters of a run; what is cached of more would fill the memory
@@ -121,18 +122,21 @@ def _surely(outcome: Outcome, seen: Misses) -> int | None:
     if outcome.over_surely is None:
         return None
     apart = outcome.undisturbed
-    if apart is not None and seen is not apart and _is_stopped(outcome):
+    is_as_experienced = seen is not apart
+    if is_as_experienced and apart is not None and any(map(is_of_server, outcome.reasons)):
+        # Stops take capacity, too. So a miss may be theirs, unless it lies apart from them (M29).
         return min(outcome.over_surely, apart.over)
     others = max(0, (outcome.over_bound or 0) - seen.over)
     return max(0, min(outcome.over_surely - others, seen.over))
 
 
-def _is_stopped(outcome: Outcome) -> bool:
-    """Whether stops of the server's CPUs disturbed too many of its requests (M29).
+def is_of_server(reason: str) -> bool:
+    """Whether the server's CPUs were stopped for too long, also as one of several clients says it.
 
-    They take capacity, too. So a miss in such a run may be theirs, unless it lies apart from them.
+    >>> is_of_server("server stopped: 60 %"), is_of_server("client 2 of 4: server stopped: 60 %")
+    (True, True)
     """
-    return any(reason.startswith(SERVER_STOPPED) for reason in outcome.reasons)
+    return _SERVER_STOPPED.match(reason) is not None
 
 
 def _pieces(over: int, correlation: float, most: int) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ INF = math.inf
 
 
 def curve(middle: float, sd: float = 0.05) -> tuple[tuple[float, float], ...]:
-    """Of a border whose logarithm is normal about that of `middle`."""
+    """Of a border with a logarithm that is normal about that of `middle`."""
     z = (np.log(GRID) - math.log(middle)) / sd
     holds = [0.5 * math.erfc(float(one) / math.sqrt(2)) for one in z]
     return tuple(zip(GRID, holds, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sojourn import quantiles
+from sojourn.plan.evidence import is_of_server
 from sojourn.samples.contract import LoadResult
 
 _OF_SENDS = {"send lag", "timely"}  # the generator's checks of when requests were sent
@@ -14,7 +15,7 @@ _OF_SERVER = "server stopped"  # its check of whether the server's CPUs ran
 def is_server_unknown(result: LoadResult) -> bool:
     """Whether the server's CPUs were stopped for too long, and no log has the times."""
     is_logged = result.server_stops is not None and result.server_stops.is_whole
-    return not is_logged and any(why.partition(":")[0] == _OF_SERVER for why in result.lateness)
+    return not is_logged and any(map(is_of_server, result.lateness))
 
 
 def latest_ns(result: LoadResult) -> float:

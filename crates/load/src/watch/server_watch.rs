@@ -37,6 +37,8 @@ pub(crate) use threads::{GAP_MIN_NS, of_process};
 /// with one a millisecond, measured), so they come no more often than windows need, which are 2 ms
 /// long or longer. Run delay is counted by the kernel and misses nothing in between.
 pub const TICK_NS: u64 = 2_000_000;
+/// What the log lacks where only root may have that priority.
+pub const NO_PRIORITY: &str = "late wake-ups: no right to real-time priority (CAP_SYS_NICE)";
 /// Shorter stops are not kept: interrupts and this sentinel itself are among them.
 pub const OVER_NS: u64 = 300_000;
 /// Busy threads that one sentinel reads each time.
@@ -143,7 +145,7 @@ fn watch(cpu: usize, mut tasks: Vec<Task>, stop: &AtomicBool) -> Part {
         part.lacks.push("late wake-ups: a thread cannot be pinned to the server's CPUs".into());
     } else if !cpu::become_realtime(PRIORITY) {
         // Its own turn may come late then, because the service runs: that is no stop.
-        part.lacks.push("late wake-ups: no right to real-time priority (CAP_SYS_NICE)".into());
+        part.lacks.push(NO_PRIORITY.into());
     }
     cpu::wake_exactly();
     let start_ns = Monotonic.now_ns();

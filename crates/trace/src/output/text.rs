@@ -51,7 +51,7 @@ fn head(page: &mut String, result: &TraceResult) {
     sampled::head(page, result);
     put!(
         page,
-        "{} requests: {} matched, {:.3} % of the ended unmatched, {} at either end, {} dropped",
+        "{} requests: {} matched, {:.3} % unmatched, {} cut off at the start or end, {} dropped",
         result.requests,
         result.matched,
         result.unmatched_share * 100.0,

@@ -12,6 +12,7 @@ use sojourn_base::units::percents;
 
 use super::{Check, Evidence};
 use crate::judge::stops;
+use crate::watch::server_watch::NO_PRIORITY;
 
 /// Of the time of the server's CPUs, where no log says when.
 const STEAL_MAX: f64 = 0.01;
@@ -37,7 +38,7 @@ fn failed(evidence: &Evidence) -> Option<String> {
         let [steal, most] = percents(steal, STEAL_MAX, 1);
         let lack = evidence.server_stops.as_ref().and_then(|stops| stops.lacks.first());
         let (why, root) = lack.map_or_else(Default::default, |lack| {
-            let root = if lack.contains("CAP_SYS_NICE") { "measure as root, " } else { "" };
+            let root = if lack == NO_PRIORITY { "measure as root, " } else { "" };
             (format!(" ({lack})"), root)
         });
         return Some(format!(

@@ -5,6 +5,7 @@ use sojourn_base::units::percents;
 use super::*;
 use crate::drive::measurement::fake;
 use crate::judge::result::Verdict;
+use crate::watch::server_watch::NO_PRIORITY;
 
 mod judged;
 
@@ -192,8 +193,8 @@ fn stolen_time_is_judged_by_its_log_where_there_is_one() {
     assert_eq!(reason, None);
     let half = stopped(0.0, 0.011, &["run delay: none"]).unwrap();
     assert!(half.contains("took 1.1 %") && half.contains("says when (run delay: none); use a"));
-    let unprivileged = stopped(0.0, 0.02, &["no right (CAP_SYS_NICE)"]).unwrap();
-    assert!(unprivileged.contains("says when (no right (CAP_SYS_NICE)); measure as root, use a"));
+    let unprivileged = stopped(0.0, 0.02, &[NO_PRIORITY]).unwrap();
+    assert!(unprivileged.contains(&format!("says when ({NO_PRIORITY}); measure as root, use a")));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::reconstruct::window::slowing::Slowing;
 const CLUSTERS_MIN: usize = 5;
 /// Ten requests above p99.
 const REQUESTS_MIN: u64 = 1000;
-/// A trace is at most as long, s (`cli`).
-const LONGEST_S: u64 = 6 * 3600;
+/// A trace is at most as long, s.
+pub const LONGEST_S: u64 = 6 * 3600;
 /// Requests that outlast the drain are the longest ones: at most a tenth of those above p99.
 const CUT_OFF_MAX: f64 = 0.001;
 

@@ -130,7 +130,7 @@ fn notes_are_what_happened_and_nothing_else() {
     assert_eq!((idle(true, 0.1), idle(false, 0.9)), (String::new(), String::new()));
 }
 
-/// Every check whose advice is about how the client waits and where it runs.
+/// Every check with advice on how the client waits and where it runs.
 #[test]
 fn no_advice_is_what_the_client_does_already() {
     let late = |it: &mut Evidence| {
