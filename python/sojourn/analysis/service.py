@@ -29,6 +29,7 @@ from sojourn.host import shared
 from sojourn.papers import paper
 from sojourn.papers import tailbench as paper_tailbench
 from sojourn.places.place import EMULATED
+from sojourn.plan import axis as load_axis
 from sojourn.plan import evidence
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
@@ -40,6 +41,7 @@ from sojourn.spec import MaxRps, ServiceSpec
 from sojourn.stats import lowess
 from sojourn.stats.interval import Interval
 from sojourn.text.numbers import load_share, percentile
+from sojourn.units import show_count
 
 TAIL = 0.99  # judged where there is no target
 #: What a placement may share that no other number of the run shows.
@@ -73,6 +75,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
     axis = state.axis
     max_rps = axis.rps if axis else None
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
+    served = load_axis.exceeded(axis, [m.outcome for m in measured]) if axis else None
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
     posterior = _posterior(state, [m.outcome for m in measured], data.questions.search_of(state))
@@ -96,6 +99,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         reasons=(
             *_circumstances(data.setups.get(spec.label, ())),
             *_doubts(replace(state, next=None) if data.is_complete else state, points),
+            *_exceeded(served),
             *probe_client.doubts(probes),
         ),
         noise_floor=aa_noise_floor.floor(swept, q),
@@ -104,6 +108,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         resources=resource_use.find(measured, spec.label, posterior),
         kept=pace.neighbour_paces(data, spec),
         is_axis_valid=axis is None or axis.is_valid,
+        served_rps=served,
     )
 
 
@@ -213,6 +218,15 @@ def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
     if RUNS_ON in facts:
         yield NOT_RESTARTED
     yield from (f"{one.what}: {one.effect}" for one in AGAINST if one.what in facts)
+
+
+def _exceeded(served: float | None) -> Iterator[str]:
+    """That the closed loop found too little."""
+    if served is not None:
+        yield (
+            f"max RPS is at least {show_count(served)} requests/s, because a run at a set load "
+            "got that; the closed loop got less, and 100 % load is what it got"
+        )
 
 
 def _doubts(state: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:

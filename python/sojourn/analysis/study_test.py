@@ -16,7 +16,7 @@ from sojourn.analysis.service import AXIS_INVALID, headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import measured, memcached, run_study, study_of
 from sojourn.findings import answer
-from sojourn.findings.findings import Findings
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
@@ -151,6 +151,36 @@ def test_max_rps_of_no_valid_run_is_a_name_whatever_the_reasons_say(
     assert replace(named, reasons=()).highest_rps is None
     (usual,) = found.services
     assert replace(usual, reasons=(*usual.reasons, AXIS_INVALID)).highest_rps == usual.max_rps
+
+
+def test_a_load_that_got_more_than_the_closed_loop_makes_max_rps_a_bound(
+    played: StudyData,
+) -> None:
+    within = replace(  # above, these runs count what was asked for
+        played, measured=tuple(m for m in played.measured if (m.outcome.point.fraction or 0) < 1)
+    )
+    (usual,) = study(within, answers()).services
+    assert usual.served_rps is None
+
+    sweep = [m.outcome for m in within.measured if m.outcome.point.phase is Phase.SWEEP]
+    most = max(run.achieved_rps for run in sweep)
+
+    def with_peak(times: float) -> ServiceFinding:
+        """As if stolen time had slowed the closed loop."""
+        slow = tuple(
+            replace(m, outcome=replace(m.outcome, achieved_rps=times * most))
+            if m.outcome.point.phase is Phase.PEAK and m.outcome.point.offered_rps is None
+            else m
+            for m in within.measured
+        )
+        (found,) = study(replace(within, measured=slow), answers()).services
+        return found
+
+    near, far = with_peak(1 / 1.04), with_peak(1 / 1.06)
+    assert near.served_rps is None
+    assert far.served_rps == most
+    (why,) = [reason for reason in far.reasons if reason.startswith("max RPS is at least")]
+    assert why not in near.reasons
 
 
 def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question_open(

@@ -54,6 +54,8 @@ class ServiceFinding:
         resources: what it used, at the QoS crossing and at every load; None in older records.
         kept: what its neighbour kept of its pace alone, loads ascending; () without one that tells.
         is_axis_valid: a valid run has max RPS; else 100 % is only a name.
+        served_rps: what a valid run at a set load got, if that is more than any closed-loop run
+            got: max RPS is at least that. None: no run got more.
     """
 
     service: str
@@ -79,6 +81,7 @@ class ServiceFinding:
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
     is_axis_valid: bool = True
+    served_rps: float | None = None
 
     @property
     def highest_rps(self) -> float | None:

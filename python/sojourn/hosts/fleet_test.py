@@ -45,7 +45,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextlib.contextmanager
-def served(service: str) -> Iterator[str]:
+def served(service: str, servers: int = 16) -> Iterator[str]:
     """The target of a service that sleeps while it has nothing to do."""
     port = ports.free()
     program = programs.find("sojourn-serve")
@@ -57,7 +57,7 @@ def served(service: str) -> Iterator[str]:
         "--mode",
         "sleep",
         "--servers",
-        "16",
+        str(servers),
         "--seed",
         "3",
     )
@@ -184,7 +184,8 @@ def test_a_client_that_began_late_makes_the_point_unknown(offered: Offered, tmp_
 
 
 def test_a_slow_client_is_named_and_the_others_are_not(offered: Offered, tmp_path: Path) -> None:
-    with served("lognormal:5ms,0.5") as behind:  # as if its way were so much longer
+    # As if its way were so much longer: longer than a busy machine stops the other clients.
+    with served("lognormal:30ms,0.3", 32) as behind:
         cluster = Cluster(Host(), Host(job={"target": behind}), Host())
         whole = offered(cluster, duration="4s", connections=48)
     assert whole["hosts"]["tail"]["named"] == [1], [

@@ -19,6 +19,8 @@ from sojourn.spec import MaxRps, QosRule, ServiceSpec, Study
 from sojourn.units import NS_PER_S
 
 LOST_MAX = 0.01  # of the requests of a closed-loop run
+#: A closed loop of seconds varies by as much: an open loop that got a little more says nothing.
+ABOVE = 1.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,25 @@ def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
         is_valid=bool(valid),
         reasons=() if valid else (*runs[-1].reasons, *_failed(runs[-1])),
     )
+
+
+def exceeded(axis: Axis, outcomes: Sequence[Outcome]) -> float | None:
+    """The highest rate of a valid open loop, requests/s, if no closed loop came near it (`ABOVE`).
+
+    Then the closed loop was disturbed or short, and max RPS is at least this rate.
+    """
+    if axis.rule is not MaxRps.ACHIEVED_PEAK:
+        return None
+    rates = [
+        o.achieved_rps
+        for o in outcomes
+        if o.point.phase in (Phase.SWEEP, Phase.SEARCH)
+        and o.point.offered_rps is not None
+        and o.verdict is not Verdict.UNKNOWN
+        and not _failed(o)
+    ]
+    most = max(rates, default=0.0)
+    return most if most > ABOVE * axis.hi_rps else None
 
 
 def _failed(outcome: Outcome) -> tuple[str, ...]:

@@ -26,7 +26,10 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         rule = service.max_rps_rule.replace("_", " ")
         within = f" (runs: {show.rates(interval)})" if interval else ""
         within += "" if service.highest_rps else ", of no valid run"
-        facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
+        shown = f"{show.count(service.max_rps)} requests/s{within}, by {rule}"
+        if service.served_rps is not None:
+            shown += f"; at least {show.count(service.served_rps)}, which a run at a set load got"
+        facts.append(("max RPS", shown))
     facts += [(what, how) for what, how in service.setup if what in COMPANY]
     if service.noise_floor:
         facts.append(("noise floor (A/A)", noise.floor(service.noise_floor)))

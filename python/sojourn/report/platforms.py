@@ -257,6 +257,8 @@ def _load(one: ServiceFinding) -> tuple[float | None, Interval | None, str]:
     ends, rule = one.max_rps_interval, one.max_rps_rule.replace("_", " ")
     is_known = ends is not None and 0 < ends.lo <= ends.hi < math.inf
     about = f"100 % load ({rule}), no search for a target"
+    if one.served_rps is not None:
+        return one.served_rps, None, f"at least: a run at a set load got it, {about}"
     return one.max_rps, ends if is_known else None, about
 
 

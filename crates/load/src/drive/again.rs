@@ -34,6 +34,8 @@ const REMEMBERED: usize = 4096;
 /// machine runs a server some ten ms late, which then closes what it did not read.
 const CROSSING_ROUND_TRIPS: u64 = 3;
 const CROSSING_NS: u64 = 100_000_000;
+/// Gaps that are remembered: an end that more of them delayed is taken for the answer, which is seen as a failure.
+const GAPS: usize = 64;
 /// Connections that may end over a request: a server that reloads ends all that idle, one after another.
 const ENDS_MAX: u8 = 3;
 
@@ -58,8 +60,9 @@ pub(super) struct Again {
     round_trips_ns: Vec<u64>,
     /// How late an end may be seen.
     late_ns: u64,
-    /// When this thread last began to run again, ns, and for how long it had not: what it sent before is seen late.
-    pub(super) gap: (u64, u64),
+    /// When this thread began to run again, ns, and for how long it had not run; the oldest is overwritten.
+    gaps: [(u64, u64); GAPS],
+    gaps_seen: usize,
     /// How often one was sent again.
     pub(super) sent: u64,
 }
@@ -69,7 +72,22 @@ impl Again {
     pub(super) fn new(round_trips_ns: Vec<u64>, late_ns: u64) -> Self {
         let past = vec![Past { request: u32::MAX, ..Past::default() }; REMEMBERED];
         let (waiting, past) = (VecDeque::new(), past.into_boxed_slice());
-        Self { waiting, past, round_trips_ns, late_ns, gap: (0, 0), sent: 0 }
+        let (gaps, gaps_seen) = ([(0, 0); GAPS], 0);
+        Self { waiting, past, round_trips_ns, late_ns, gaps, gaps_seen, sent: 0 }
+    }
+
+    /// This thread runs again at `now_ns`, and had not run for `gap_ns`.
+    #[cold]
+    pub(super) fn note_gap(&mut self, now_ns: u64, gap_ns: u64) {
+        self.gaps[self.gaps_seen % GAPS] = (now_ns, gap_ns);
+        self.gaps_seen += 1;
+    }
+
+    /// For how long this thread did not run since `sent_ns`. Earlier gaps do not count, because they delayed nothing
+    /// that was sent after them.
+    fn stopped_ns_since(&self, sent_ns: u64) -> u64 {
+        let since = |&(end_ns, gap_ns): &(u64, u64)| gap_ns.min(end_ns.saturating_sub(sent_ns));
+        self.gaps.iter().map(since).sum()
     }
 
     #[inline]
@@ -170,11 +188,9 @@ impl Again {
     ) -> bool {
         let round_trip_ns = self.round_trips_ns.get(connection as usize).copied().unwrap_or(0);
         let within_ns = CROSSING_NS.max(CROSSING_ROUND_TRIPS * round_trip_ns) + self.late_ns;
-        let (gap_end_ns, gap_ns) = self.gap;
+        let sent_ns = sent_ns.max(self.past(request).sent_ns);
+        let is_soon = now_ns <= sent_ns + within_ns + self.stopped_ns_since(sent_ns);
         let past = self.past(request);
-        let sent_ns = sent_ns.max(past.sent_ns);
-        let late_ns = if sent_ns < gap_end_ns { gap_ns } else { 0 };
-        let is_soon = now_ns <= sent_ns + within_ns + late_ns;
         past.ends = past.ends.saturating_add(1);
         is_soon && past.ends <= ENDS_MAX
     }

@@ -138,8 +138,9 @@ impl Drive {
     /// Picks up what has come and marks what it completes; how much has come.
     #[inline]
     pub(super) fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) -> u32 {
-        self.overdue.round(now_ns, patience.wait_ns);
-        self.again.gap = self.overdue.gap();
+        if let Some(gap_ns) = self.overdue.round(now_ns, patience.wait_ns) {
+            self.again.note_gap(now_ns, gap_ns);
+        }
         let mut result = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         let (interleaves, owing, again) = (self.interleaves, &mut self.owing, &mut self.again);
@@ -229,7 +230,7 @@ impl Drive {
             return true;
         }
         let all_sent = self.next == self.load_len && self.is_all_drawn();
-        (all_sent && self.is_idle() && now_ns >= self.times.end_ns)
+        (all_sent && self.is_idle() && !self.probe_is_owed() && now_ns >= self.times.end_ns)
             || now_ns >= self.times.end_ns + self.times.drain_ns
     }
 

@@ -45,20 +45,16 @@ impl Overdue {
         (self.timeout_ns / LOOKS).clamp(LOOK_NS.0, LOOK_NS.1)
     }
 
-    /// A round begins at `now_ns`, and will wait for `wait_ns` at most.
+    /// A round begins at `now_ns`, and will wait for `wait_ns` at most; the gap before it, if there is one.
     #[inline]
-    pub(super) fn round(&mut self, now_ns: u64, wait_ns: u64) {
+    pub(super) fn round(&mut self, now_ns: u64, wait_ns: u64) -> Option<u64> {
         let gap_ns = now_ns.saturating_sub(self.expected_ns);
-        if gap_ns > GAP_NS {
-            self.note_gap(now_ns, gap_ns);
-        }
         self.expected_ns = now_ns + wait_ns;
-    }
-
-    /// When the last gap ended, ns, and how much later what came meanwhile is seen.
-    #[inline]
-    pub(super) fn gap(&self) -> (u64, u64) {
-        (self.gap_end_ns, self.gap_ns)
+        if gap_ns <= GAP_NS {
+            return None;
+        }
+        self.note_gap(now_ns, gap_ns);
+        Some(gap_ns)
     }
 
     /// Gaps that follow one another add up, to a time-out at most: else many short ones would put

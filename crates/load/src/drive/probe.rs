@@ -40,14 +40,16 @@ impl Probe {
 }
 
 impl Drive {
-    /// Sends the probe's next request if it is due.
+    /// Sends the probe's next request if it is due. After a stop, those that were due before it are still sent, like
+    /// the load's.
     #[inline]
     pub(crate) fn probe(&mut self, now_ns: u64) {
+        let until_ns = self.stopped_ns.unwrap_or(u64::MAX);
         let Some(probe) = &mut self.probe else { return };
         let (next, own) = (probe.next, probe.connection);
-        let is_due = next < self.plan.intended_ns.len() && self.plan.intended_ns[next] <= now_ns;
-        if is_due
-            && self.stopped_ns.is_none()
+        if next < self.plan.intended_ns.len()
+            && self.plan.intended_ns[next] <= now_ns
+            && self.plan.intended_ns[next] < until_ns
             && let Some(connection) = self.connections.with_room(own)
         {
             probe.next += 1;
@@ -55,12 +57,18 @@ impl Drive {
         }
     }
 
+    /// Whether a request of the probe has still to be sent: one that is due before the end, or before a stop.
+    pub(super) fn probe_is_owed(&self) -> bool {
+        let Some(probe) = &self.probe else { return false };
+        let next_ns = self.plan.intended_ns.get(probe.next);
+        next_ns.is_some_and(|&due_ns| due_ns < self.stopped_ns.unwrap_or(u64::MAX))
+    }
+
     /// How long until the probe has to send; for ever without one.
     #[inline]
     pub(super) fn probe_due_ns(&self, now_ns: u64) -> u64 {
         let Some(probe) = &self.probe else { return u64::MAX };
-        let is_left = probe.next < self.plan.intended_ns.len();
-        if is_left && self.connections.with_room(probe.connection).is_some() {
+        if self.probe_is_owed() && self.connections.with_room(probe.connection).is_some() {
             return self.plan.intended_ns[probe.next].saturating_sub(now_ns);
         }
         u64::MAX

@@ -133,7 +133,7 @@ fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again
 #[test]
 fn requests_over_which_a_server_dies_have_failed_and_are_not_sent_again() {
     for transport in usable() {
-        let peer = Peer::start(Manner::Dies(20, Duration::from_millis(400)));
+        let peer = Peer::start(Manner::Dies(20, Duration::from_millis(800)));
         let (timeout, connections) = ("10s".into(), 1);
         let got = run(Job { timeout, connections, ..to(&peer, transport) });
         let (closed, again) = (count(&got, Outcome::Closed), got.result.checks.sent_again);

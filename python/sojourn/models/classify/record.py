@@ -8,6 +8,7 @@ that it can do, where there are such.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -210,7 +211,9 @@ def _carried(finding: ServiceFinding) -> Carried | None:
         return Carried(rps=rps, lo=ends.lo, hi=ends.hi)
     if finding.max_rps is None or finding.max_rps_interval is None:
         return None
-    span = finding.max_rps_interval
+    span, most = finding.max_rps_interval, finding.served_rps
+    if most is not None:  # how much more it carries is not known
+        return Carried(rps=most, lo=most, hi=math.inf, what=MOST)
     return Carried(rps=finding.max_rps, lo=span.lo, hi=span.hi, what=MOST)
 
 

@@ -53,6 +53,8 @@ def load_title(service: ServiceFinding) -> list[str]:
     rule = service.max_rps_rule.replace("_", " ")
     known = "unknown" if service.max_rps is None else f"{show.count(service.max_rps)} requests/s"
     rule += "" if service.highest_rps or service.max_rps is None else ", of no valid run"
+    if service.served_rps is not None:
+        rule += f", too low: {show.count(service.served_rps)} was served"
     if service.max_rps_rule == MaxRps.ASKED:
         return [f"offered load, % {of_max(service)}", f"100 %: {known}"]
     return ["offered load, % of max RPS", f"max RPS: {known} ({rule})"]

@@ -32,10 +32,37 @@ fn a_request_whose_connection_ends_at_once_is_sent_again_and_one_that_was_under_
     let mut doze = Again::new(Vec::new(), 5 * MS);
     assert!(comes_back(&mut doze, 1, 100 * MS, 205 * MS), "the client looks so seldom");
     assert!(!comes_back(&mut doze, 2, 100 * MS, 206 * MS));
-    let mut stopped = Again { gap: (140 * MS, 30 * MS), ..Again::new(vec![0], 0) };
+    let mut stopped = Again::new(vec![0], 0);
+    stopped.note_gap(140 * MS, 30 * MS);
     assert!(comes_back(&mut stopped, 1, 100 * MS, 230 * MS), "the client did not run for 30 ms");
     assert!(!comes_back(&mut stopped, 2, 100 * MS, 231 * MS));
     assert!(!comes_back(&mut stopped, 3, 150 * MS, 251 * MS), "that was before it was sent");
+}
+
+/// Each of a busy machine's gaps is short, and together they are longer than a worker needs to die.
+#[test]
+fn gaps_before_a_request_was_sent_do_not_make_its_connections_end_a_crossing() {
+    let mut again = Again::new(vec![0], 0);
+    for nth in 1..=40 {
+        again.note_gap(nth * 100 * MS, 20 * MS);
+    }
+    assert!(!comes_back(&mut again, 1, 4_001 * MS, 4_401 * MS), "800 ms before it was sent");
+    assert!(!comes_back(&mut again, 2, 3_601 * MS, 4_001 * MS), "80 ms of 400 after it");
+    assert!(comes_back(&mut again, 3, 3_821 * MS, 3_921 * MS + 40 * MS), "both gaps after it");
+    assert!(!comes_back(&mut again, 4, 3_821 * MS, 3_921 * MS + 41 * MS));
+    assert!(!comes_back(&mut again, 5, 3_890 * MS, 4_021 * MS), "of one gap only 10 ms");
+    assert!(comes_back(&mut again, 6, 3_890 * MS, 4_020 * MS));
+}
+
+#[test]
+fn gaps_that_are_forgotten_make_an_end_the_answer() {
+    let mut again = Again::new(vec![0], 0);
+    for nth in 1..=2 * GAPS as u64 {
+        again.note_gap(nth * 4 * MS, 2 * MS);
+    }
+    let last_ns = 100 * MS + 2 * GAPS as u64 * MS; // of the last GAPS
+    assert!(comes_back(&mut again, 1, 0, last_ns));
+    assert!(!comes_back(&mut again, 2, 0, last_ns + 1));
 }
 
 #[test]

@@ -179,3 +179,27 @@ fn a_nap_ends_when_a_connection_is_to_be_tried_again() {
     assert_eq!(drive.nap_ns(5 * MS - 300), 300);
     assert_eq!(drive.nap_ns(6 * MS), 0);
 }
+
+/// What the probe's client got in a run of which everything is due at once and whose end is the present.
+fn probed(probe: usize, stops: bool) -> sojourn_base::span::Times {
+    let job = Job { target: "null:".into(), ..Job::default() };
+    let transport = Box::new(Server { answers: true, asked: Vec::new() });
+    let plan = Some(crate::plan::marks::room_for_plan(probe));
+    let mut drive = Drive::new(Setup { probe: plan, ..setup(&job, transport, 16) });
+    drive.times.drain_ns = 1_000_000_000;
+    if stops {
+        drive.stop(1);
+    }
+    drive.times.end_ns = 1;
+    run(drive, Monotonic.now_ns()).probe_sojourn_ns
+}
+
+/// On a machine that stood still, the load's last reply and several requests of the probe come due together.
+#[test]
+fn a_run_does_not_end_before_the_probe_has_sent_what_is_due() {
+    for stops in [false, true] {
+        let times = probed(5, stops);
+        assert_eq!((times.count(), times.lost()), (5, 0), "stopped: {stops}");
+    }
+    assert_eq!(probed(0, false).count(), 0);
+}

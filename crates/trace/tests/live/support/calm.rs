@@ -39,12 +39,18 @@ pub fn calmly(attempt: impl FnMut() -> Judged) {
 
 /// The same, whatever happens on the CPU that the test itself fills.
 pub fn calmly_but(full: Option<usize>, mut attempt: impl FnMut() -> Judged) {
+    calmly_beside(full, || (attempt(), 0.0));
+}
+
+/// The same, where `attempt` also answers which share of the time of that CPU it lost, because no witness is there.
+pub fn calmly_beside(full: Option<usize>, mut attempt: impl FnMut() -> (Judged, f64)) {
     let usable = sched_getaffinity(None).unwrap();
     let watched = (0..CpuSet::MAX_CPU).filter(|&cpu| usable.is_set(cpu) && Some(cpu) != full);
     let watched: Vec<usize> = watched.collect();
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
-        let (judged, lost) = beside_witnesses(&watched, &mut attempt);
+        let ((judged, lost_there), lost) = beside_witnesses(&watched, &mut attempt);
+        let lost = lost.max(lost_there);
         match judged {
             Ok(()) => return,
             Err(wrong) if lost < LOST_MAX => panic!("{wrong} (the machine lost {lost:.3})"),
@@ -56,7 +62,7 @@ pub fn calmly_but(full: Option<usize>, mut attempt: impl FnMut() -> Judged) {
 }
 
 /// What `attempt` says, and the largest share of a CPU's time that was lost meanwhile.
-fn beside_witnesses(watched: &[usize], attempt: &mut impl FnMut() -> Judged) -> (Judged, f64) {
+fn beside_witnesses<T>(watched: &[usize], attempt: &mut impl FnMut() -> T) -> (T, f64) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let witness = |&cpu: &usize| {
