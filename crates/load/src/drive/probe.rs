@@ -60,8 +60,8 @@ impl Drive {
     /// Whether a request of the probe has still to be sent: one that is due before the end, or before a stop.
     pub(super) fn probe_is_owed(&self) -> bool {
         let Some(probe) = &self.probe else { return false };
-        let next_ns = self.plan.intended_ns.get(probe.next);
-        next_ns.is_some_and(|&due_ns| due_ns < self.stopped_ns.unwrap_or(u64::MAX))
+        let until_ns = self.stopped_ns.unwrap_or(u64::MAX);
+        probe.next < self.plan.intended_ns.len() && self.plan.intended_ns[probe.next] < until_ns
     }
 
     /// How long until the probe has to send; for ever without one.
