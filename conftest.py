@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from typer import main as typer_main
 
@@ -49,6 +51,26 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if not is_module or PACKAGE not in collection_path.parents:
         return None
     return b">>>" not in collection_path.read_bytes() or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage only afterwards: what is collected stays, and each look goes through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[object], list[object]]:
+    """Look for examples only in files that have one; tests of a file are looked for as ever."""
+    collectors = yield
+    if b">>>" in file_path.read_bytes():
+        return collectors
+    return [one for one in collectors if not isinstance(one, DoctestModule)]
 
 
 def _form() -> object:
