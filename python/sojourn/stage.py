@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import actors, disk, host, questions, run, spec
-from sojourn.actors import Actor, Catalogue, Role
+from sojourn.actors import Actor, Catalogue, Role, measured
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import Exit, Fault, RunFault
 from sojourn.host import Facts
@@ -44,7 +44,7 @@ from sojourn.run.session import placement
 from sojourn.spec import ServiceSpec, Study
 from sojourn.stage_lines import Ears, Mouth, plain, silent
 
-STUDY, LOAD = "study.toml", "load.json"
+STUDY = "study.toml"
 LATE_S = 120.0  # after the end of the load, until the driver says so
 
 
@@ -140,7 +140,7 @@ class Stage:
                 watcher.of_load(0, heard["line"])
                 watcher.second(heard["line"])
             elif heard["do"] == "over":
-                _note_load(loads, heard)
+                _note_load([load.files.result.parent for load in loads], heard)
                 if heard["why"]:
                     raise RunFault(str(heard["why"]), at="hosts", fix="see the driver's own words")
                 return []
@@ -175,8 +175,9 @@ class Stage:
                     actor.number = first + nth
                     scene.enter(actor)
                 self._mouth.say("company")
-                while self._ears.line()["do"] != "leave":
+                while (heard := self._ears.line())["do"] != "leave":
                     continue
+                _note_load([own], heard)
         except Fault as fault:
             self._mouth.fault("done", fault, seen=dict(scene.seen), **reply)
         else:
@@ -187,16 +188,16 @@ class Stage:
             self._mouth.say("event", step=event.step, text=event.text, service=event.service)
 
 
-def _note_load(loads: Sequence[Load], heard: Mapping[str, Any]) -> None:
-    """When the load was, by the clock of this host, for those who sampled."""
+def _note_load(folders: Sequence[Path], heard: Mapping[str, Any]) -> None:
+    """When the load was, by the clock of this host, for those who sampled or ran beside it."""
     if heard.get("began_ago_ns") is None:
         return
     table = {
         "started_unix_ns": time.time_ns() - int(heard["began_ago_ns"]),
         "measured_s": float(heard["measured_s"]),
     }
-    for load in loads:
-        disk.keep_json(load.files.result.parent / LOAD, table)
+    for folder in folders:
+        disk.keep_json(folder / measured.LOAD, table)
 
 
 def _machine(facts: Facts) -> str:

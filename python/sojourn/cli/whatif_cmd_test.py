@@ -104,6 +104,23 @@ def test_a_folder_that_is_no_record_is_refused(
 
 
 @needs_sim
+@needs_sim
+@pytest.mark.parametrize(
+    ("rate", "code", "text"),
+    [
+        ("0.02k", Exit.OK, ""),
+        ("2x", Exit.USAGE, "--rate 20k"),
+        ("0", Exit.USAGE, "above 0"),
+        ("-1", Exit.USAGE, "above 0"),
+    ],
+)
+def test_a_scheduler_takes_a_rate_as_people_write_it(
+    capsys: pytest.CaptureFixture[str], rate: str, code: Exit, text: str
+) -> None:
+    assert main([*ASKED, "--scheduler", "eevdf", f"--rate={rate}"]) == code
+    assert text in capsys.readouterr().err
+
+
 def test_a_scheduler_takes_a_steady_rate(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*ASKED, "--scheduler", "eevdf", "--rate", "steps:1@1s,2@1s"]
     assert main(words) == Exit.USAGE

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sojourn.foresight.victims import Run
 
 TOP_NS = 1e9  # a tail of a second: the queue grows for as long as the run lasts
+BELOW = "below"  # the lowest load that was measured is over the bound
 FIRST = 0.5  # below the lowest load the tail is known by no run: half of that load is the least
 
 
@@ -42,7 +43,7 @@ class Curve:
         """
         log = math.log(bound_ns)
         if self.logs[0] > log:
-            return float(self.rps[0] * FIRST), "below"
+            return float(self.rps[0] * FIRST), BELOW
         if self.logs[-1] <= log:
             return float(self.rps[-1]), "above"
         at = int(np.searchsorted(self.logs, log, side="right"))

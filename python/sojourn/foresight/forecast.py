@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from sojourn.half_width import student
 
 LOOSE = 10.0  # the second bound by which doses are compared: capacity rather than tail
 BOUNDS = 24  # for the tail by load
+WITHIN = 2.0  # times the tail at the lowest load: a bound that measured loads are within
 DOSES_MIN = 4
 
 
@@ -53,7 +54,7 @@ class Forecast:
         progress: the neighbour's pace at that load as a share of its pace alone; None: not known.
         equals: resource, weight, mean dose, heaviest first.
         doses, error: how many doses were left out in turn, and the standard error of the
-            logarithm that this showed.
+            logarithm that this showed; 0 and infinite where it showed none.
         guesses: simpler guesses of the same border, by name.
         rulers: services that the neighbour was seen beside.
         not_compared: what the service was measured beside, and not every ruler.
@@ -136,8 +137,14 @@ def forecast(
     seen = {ruler.name_of(one): one.levels[level] for one, level in rulers}
     alone = curves.of(service.levels[NONE], q, service.peak_rps)
     alone_rps, censored = alone.border(bound_ns)
-    errors = model.errors(bound_ns)
+    errors = of_loads = model.errors(bound_ns)
     border = _border(model, seen, bound_ns, alone_rps, errors)
+    if censored == curves.BELOW:
+        # No measured load is within the bound, so no dose shows how wrong the border is; those of
+        # loads are of bounds that some are within.
+        most = alone_rps / curves.FIRST * math.exp(ruler.SCATTER)
+        border, errors = replace(border, lo=0.0, hi=most), np.empty(0)
+        of_loads = model.errors(WITHIN * math.exp(alone.logs[0]))
     bounds = (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS))
     weighed = ruler.weigh(model.rulers, seen, q, bounds_ns=bounds, doses=model.doses())
     loads = loads_rps or [run.rps for run in service.levels[NONE]]
@@ -149,7 +156,7 @@ def forecast(
         alone_rps=alone_rps,
         censored=censored,
         border_rps=border,
-        loads=_tails(model, seen, alone, loads, errors),
+        loads=_tails(model, seen, alone, loads, of_loads),
         progress=progress.at(service, rulers, border.value),
         equals=tuple((name, *one) for name, one in weighed.by_resource().items()),
         doses=len(errors),

@@ -53,6 +53,21 @@ def test_borders_are_near_the_truth_and_intervals_hold_it() -> None:
     assert near > np.mean(np.abs(np.array(guessed) - 1) <= 0.2) + 0.3
 
 
+def test_a_bound_below_all_measured_tails_has_no_sure_border() -> None:
+    """All borders are the same guess there, which is no sign that a forecast is right."""
+    truth, victims = world(3, {"membw": 0.9})
+    runs = victims[0].levels[NONE]
+    bound_ns = 0.8 * min(run.tails[0.99] for run in runs)
+    result = predicted(victims, bound_ns)
+    border = result.border_rps
+    assert (result.censored, border.lo, result.doses) == ("below", 0.0, 0)
+    assert border.lo <= truth.border_rps(bound_ns, {"membw": 0.9}) <= border.hi
+    assert border.hi >= min(run.rps for run in runs)
+    assert "how sure: not known" in "\n".join(words.remarks(result, "r", B))
+    first = result.loads[0].beside_ns
+    assert first.lo < 0.9 * first.value < first.value < 1.1 * first.hi
+
+
 def test_a_stronger_neighbour_leaves_less() -> None:
     weak, strong = (predicted(world(3, {"membw": share})[1]) for share in (0.3, 0.9))
     assert strong.border_rps.value < 0.9 * weak.border_rps.value

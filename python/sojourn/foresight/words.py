@@ -52,10 +52,7 @@ def remarks(of: Forecast, record: str, level: str) -> Iterator[str]:
     """What a reader must know, below the table."""
     each = ", ".join(f"{name} {_rate(rps)}" for name, rps in of.guesses.items())
     yield f"simpler guesses: {each}"
-    yield (
-        f"how sure: each of {of.doses} doses was left out and forecast from the others; the "
-        f"standard error was {math.expm1(of.error):.0%}"
-    )
+    yield _how_sure(of)
     if of.censored:
         yield f"alone the bound lies outside the measured loads: {INSTEAD[of.censored]}"
     if of.not_compared:
@@ -64,6 +61,15 @@ def remarks(of: Forecast, record: str, level: str) -> Iterator[str]:
         off = of.border_rps.value / of.measured_rps - 1
         yield f"a record has them together: {_rate(of.measured_rps)}; the forecast is {off:+.0%}"
     yield f"check it: {check(record, level)}"
+
+
+def _how_sure(of: Forecast) -> str:
+    if not of.doses:
+        return "how sure: not known, because no measured load is within the bound"
+    return (
+        f"how sure: each of {of.doses} doses was left out and forecast from the others; the "
+        f"standard error was {math.expm1(of.error):.0%}"
+    )
 
 
 def check(record: str, level: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn.actors import Actor, Role, Stage
+from sojourn.actors import Actor, Role, Stage, measured
 from sojourn.errors import Fault
 from sojourn.hosts.station import Station, fault_of
 from sojourn.plan import Point, codec
@@ -52,7 +53,7 @@ class Elsewhere(Actor):
         faults: list[Fault] = []
         for station in reversed(self._entered):
             try:
-                station.tell("leave")
+                station.tell("leave", **_ago(self._folder))
                 reply = station.wait("done")
                 self._saw |= {str(key): value for key, value in dict(reply["seen"]).items()}
                 station.bring([self._folder])
@@ -65,6 +66,15 @@ class Elsewhere(Actor):
     def saw(self) -> Mapping[str, Any]:
         """What each of them was and did."""
         return self._saw
+
+
+def _ago(folder: Path) -> dict[str, Any]:
+    """When the load of a point was measured, for hosts with clocks of their own; {} without one."""
+    part = measured.part_ns(folder)
+    if part is None:
+        return {}
+    began_ns, ended_ns = part
+    return {"began_ago_ns": time.time_ns() - began_ns, "measured_s": (ended_ns - began_ns) / 1e9}
 
 
 class Passing(Watcher):

@@ -10,7 +10,7 @@ from sojourn.referee.behind import with_behind
 from sojourn.referee.estimates import first_byte_ns, numbers
 from sojourn.referee.held_back import Turnaround, turnaround
 from sojourn.referee.judgement import Judgement, Loss, Threads
-from sojourn.referee.limit import Evidence, Limit, limit
+from sojourn.referee.limit import FASTER, Evidence, Limit, limit
 from sojourn.referee.load import Load
 from sojourn.referee.requests import Requests, Times
 from sojourn.referee.shape import shape
@@ -21,7 +21,6 @@ from sojourn.referee.waits import Waits, imagined, waits
 LEAST = 100  # requests
 PIPELINED = 0.01  # share from which requests cannot be separated from each other
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
-FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 USUAL = 10  # times the median reply: a gap that is no usual reply
 PIECE_MIN = 50  # requests between two stops
 END_NS = 1_000_000_000  # a load may take as long to end after its last reply
@@ -179,7 +178,8 @@ def _unseen(requests: Requests, seen: Gaps, server: Sequence[Sample]) -> tuple[s
 def _unreached(seen: Gaps, limited: Limit) -> tuple[str, ...]:
     """Where the tool sent less than was due, and why is not known or for how long."""
     if limited.who == "unknown":
-        return (f"the tool did not reach its rate: {limited.why}",)
+        lack = "the tool did not reach its rate" if limited.is_short else "the limit is not known"
+        return (f"{lack}: {limited.why}",)
     left_out = [one for one in seen.behind if one.omitted]
     if not left_out or limited.is_short:
         return ()

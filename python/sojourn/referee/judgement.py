@@ -112,7 +112,7 @@ class Judgement:
         """Why the tool's numbers are not what users would have waited; "" if they are."""
         if "client" in self.limit.who:
             return "the client was the limit: its own delays are in the tool's numbers"
-        if self.limit.who == "connections" and self.load.rate_rps:
+        if self.limit.who == "connections" and self.limit.is_short:
             return "it did not reach its rate, because its connections were busy"
         if self.limit.is_short and self.limit.who == "server":
             return "it did not reach its rate, because the server was full"

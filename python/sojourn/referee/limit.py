@@ -12,6 +12,8 @@ REACHED = 0.98  # of its rate, and a tool has reached it
 OF_MISSING = 0.8  # of what lacks, and a cause explains it
 STOPPED = 0.002  # of the time the server stood still, and it is worth a word
 HELD = 0.5  # of the requests followed a reply at once: connections were what lacked
+SEEN_S = 2.0  # of load, in which there are two looks at threads at least
+FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,8 @@ def limit(of: Evidence) -> Limit:
     """
     stopped_s = sum(stop.length_ns for stop in of.seen.stops) / 1e9
     is_stopped = stopped_s > STOPPED * of.seconds
-    who, why = _rated(of) if of.rate_rps else _unrated(of)
+    is_rated = of.rate_rps and of.sent <= FASTER * of.due
+    who, why = _rated(of) if is_rated else _unrated(of)
     is_short = _is_short(of)
     if is_stopped and (who == "none" or (who == "connections" and not is_short)):
         count = len(of.seen.stops)
@@ -92,11 +95,15 @@ def _rated(of: Evidence) -> tuple[str, str]:
     who, why = _full(of)
     if not who and of.held_share >= HELD:
         who, why = "connections", f"{of.held_share:.0%} of the requests waited for one"
-    return (who, f"{lack}; {why}") if who else ("unknown", f"{lack}, and no CPU was full")
+    if who:
+        return who, f"{lack}; {why}"
+    return "unknown", f"{lack}, and {_dark(of) or 'no CPU was full'}"
 
 
 def _unrated(of: Evidence) -> tuple[str, str]:
     who, why = _full(of)
+    if "client" not in who and (dark := _dark(of, *(["client"] if who else []))):
+        return "unknown", dark
     if who:
         return who, why
     if of.held_share >= HELD:
@@ -112,6 +119,24 @@ def _full(of: Evidence) -> tuple[str, str]:
     sides = [("client", of.client), ("server", of.server)]
     full = [(who, _how_full(use)) for who, use in sides if use is not None and _is_full(use)]
     return " and ".join(who for who, _ in full), "; ".join(f"{who}: {how}" for who, how in full)
+
+
+def _dark(of: Evidence, *of_whom: str) -> str:
+    """Of which threads no sample tells whether they were full; "" if there is none such.
+
+    Args:
+        of: the evidence.
+        of_whom: the sides that are asked for; (): both.
+    """
+    sides = [("client", of.client), ("server", of.server)]
+    dark = [who for who, use in sides if use is not None and use.seconds <= 0]
+    named = [who for who in dark if not of_whom or who in of_whom]
+    if not named:
+        return ""
+    return (
+        f"whether a CPU was full is not known, because no two looks at the {' and '.join(named)} "
+        f"lie within {of.seconds:.2g} s of load: run it for {SEEN_S:g} s or longer"
+    )
 
 
 def _is_full(use: Usage) -> bool:

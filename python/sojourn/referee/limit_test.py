@@ -163,6 +163,38 @@ def test_half_of_the_samples_have_the_same_sum_and_the_longest_queue() -> None:
     assert usage(few, 0, 11 * s) == usage(samples, 0, 11 * s)
 
 
+@pytest.mark.parametrize(
+    ("of", "who"),
+    [
+        (replace(FAST, client=Usage(), server=Usage()), "unknown"),
+        (replace(FAST, client=Usage()), "unknown"),
+        (replace(FAST, client=Usage(), server=FULL), "unknown"),
+        (replace(FAST, client=FULL, server=Usage()), "client"),
+        (replace(FAST, server=Usage()), "unknown"),
+        (replace(FAST, held_share=0.0, client=Usage()), "unknown"),
+        (replace(FAST, client=None, server=None), "connections"),
+        (replace(MISSED, client=Usage()), "unknown"),
+        (replace(REACHED, client=Usage()), "none"),
+    ],
+)
+def test_threads_that_no_two_looks_saw_are_not_taken_for_idle(of: Evidence, who: str) -> None:
+    result = limit(of)
+    assert result.who == who
+    assert ("no CPU was full" in result.why) == (who == "connections")
+    assert ("not known" in result.why) == (who == "unknown")
+
+
+def test_a_tool_that_sends_far_more_than_users_come_has_a_limit_of_its_own() -> None:
+    assert limit(replace(REACHED, sent=90_000, client=FULL)).who == "client"
+    assert limit(replace(REACHED, sent=90_000, held_share=0.99)).who == "connections"
+    assert limit(replace(REACHED, sent=14_000, client=FULL)).who == "none"
+
+
+def test_threads_that_no_sample_has_were_not_seen() -> None:
+    s = 1_000_000_000
+    assert usage([Sample(at_ns=at * s, threads={}) for at in range(9)], 0, 8 * s).seconds == 0
+
+
 def test_a_thread_that_begins_counts_from_then_on() -> None:
     s = 1_000_000_000
     samples = [

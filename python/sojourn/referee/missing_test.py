@@ -72,6 +72,19 @@ def test_open_connections_without_a_request_may_be_a_server_that_hangs(
     assert ("did not answer" in text(of)) == (verdict == "unknown")
 
 
+def test_a_load_shorter_than_two_looks_is_not_fair() -> None:
+    """The client is full all the time, and no look lies within the load."""
+    seen = limited(paced(1000, 1), Server(), 1, is_catching_up=False)
+    end_s = float(seen.end_ns[-1] - seen.start_ns[0]) / S
+    samples = [
+        Sample(at_ns=int(seen.start_ns[0] + at * end_s * S), threads={7: ("client", at * S, 0)})
+        for at in (-1, 2)
+    ]
+    of = judge(seen, Load(tool="hey", facts=hey.FACTS), threads=Threads(client=samples))
+    assert (of.limit.who, of.verdict, of.exit) == ("unknown", "unknown", Exit.UNKNOWN)
+    assert "run it for 2 s or longer" in text(of)
+
+
 def test_several_requests_in_one_segment_are_not_judged() -> None:
     of = judge(limited(DUE, Server(), 10, is_catching_up=False), replace(HEY, pipelined=16))
     assert of.verdict == "unknown"

@@ -30,6 +30,7 @@ AFTER_S = 0.2  # replies that are still on their way
 UNMATCHED = "cannot be matched one by one"
 OWN_NOTE = "every request pays for hooks"  # known, and stated by the referee itself
 MARKS = 20  # texts of a trace that are shown
+SILENT = ("it is in doubt, and does not say why",)
 
 
 class NoLedger:
@@ -126,7 +127,7 @@ def loss_of(result: object) -> Loss:
     verdict = result.get("verdict") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not isinstance(verdict, dict):
         raise ValueError("it is no result of a trace")  # noqa: TRY004 - a damaged file
-    reasons = _texts(verdict.get("reasons")) if verdict.get("verdict") == "unknown" else ()
+    reasons = () if verdict.get("verdict") == "holds" else _texts(verdict.get("reasons")) or SILENT
     dropped = result.get("dropped")
     doubts = tuple(one for one in _texts(result.get("warnings")) if OWN_NOTE not in one)
     if isinstance(dropped, int) and dropped > 0:

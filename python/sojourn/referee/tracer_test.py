@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,12 @@ def test_times_are_read_as_they_are(tmp_path: Path) -> None:
     assert (result.first_ns - result.start_ns).tolist() == [1, 1, 1]
     assert result.total_ns.tolist() == [2, 2, 2]
     assert result.connection.tolist() == [13, 23, 33]
+
+
+@pytest.mark.parametrize("verdict", [{"verdict": "unknown"}, {"verdict": "odd"}, {"reasons": []}])
+def test_a_trace_that_does_not_hold_is_in_doubt_without_a_reason(verdict: dict[str, Any]) -> None:
+    assert loss_of({"verdict": verdict}).unknown
+    assert not loss_of({"verdict": {"verdict": "holds"}}).unknown
 
 
 def test_records_are_read_and_damaged_ones_are_refused(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def usage(samples: Sequence[Sample], begin_ns: int, end_ns: int) -> Usage:
             ran[tid] = ran.get(tid, 0) + max(0, run_ns - run_before)
             waited[tid] = waited.get(tid, 0) + max(0, wait_ns - wait_before)
     if not ran or seconds <= 0:
-        return Usage(seconds=seconds, cpus=cpus)
+        return Usage(cpus=cpus)
     busiest = max(ran, key=lambda tid: ran[tid] + waited[tid])
     wanted = sum(ran.values()) + sum(waited.values())
     return Usage(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import disk, programs
+from sojourn.actors import measured
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours import core, progress
@@ -222,13 +223,12 @@ class Neighbour(Actor):
         selected = [one for one in texts if one is not None]
         if len(selected) < len(self._tasks):
             return
-        self._progress = progress.within(
-            selected, self._begun_ns, ended_ns, tolerance=self._tolerance
-        )
+        from_ns, to_ns = self._measured_ns(ended_ns)
+        self._progress = progress.within(selected, from_ns, to_ns, tolerance=self._tolerance)
         table = {
             "schema": PROGRESS_SCHEMA,
-            "from_ns": self._begun_ns,
-            "to_ns": ended_ns,
+            "from_ns": from_ns,
+            "to_ns": to_ns,
             "tasks": [
                 {"cpu": cpu, **asdict(one)}
                 for (cpu, _), one in zip(self._tasks, selected, strict=True)
@@ -236,6 +236,18 @@ class Neighbour(Actor):
         }
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
         disk.keep_json(self._stage.folder / PROGRESS.format(self._mark), table)
+
+    def _measured_ns(self, ended_ns: int) -> tuple[int, int]:
+        """The measured part of the load, CLOCK_MONOTONIC.
+
+        Where no load has a result, from its begin at the earliest, until the neighbour left.
+        """
+        assert self._stage is not None  # noqa: S101  # it has entered: there is a task
+        part = measured.part_ns(self._stage.folder)
+        if part is None:
+            return self._begun_ns, ended_ns
+        boot_ns = time.time_ns() - time.monotonic_ns()
+        return part[0] - boot_ns, part[1] - boot_ns
 
     def _end(self, cpu: int, task: Process) -> None:
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task

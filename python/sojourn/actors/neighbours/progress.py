@@ -11,7 +11,8 @@ and then, about once a second, what it did since its last one:
      "runq_wait_s": 0.01}
 
 `at_ns` is the end of that second by CLOCK_MONOTONIC. Whatever else a line says is left alone, and
-lines that are no JSON are for people. Of a load only the seconds that lie within it count.
+lines that are no JSON are for people. Of a load only the seconds that lie within its measured part
+count. Where that is too short to hold one, the second counts that has most of it.
 """
 
 from __future__ import annotations
@@ -214,12 +215,12 @@ def within(
 
     Args:
         reports: of each task; all have the same unit.
-        from_ns: begin of the load, CLOCK_MONOTONIC.
+        from_ns: begin of the load's measured part, CLOCK_MONOTONIC.
         to_ns: its end.
         tolerance: share of what was asked that may be missing, or too much.
 
     Returns:
-        None where no whole second lies within.
+        None where no second lies within, and none has half of it.
     """
     each = [_seconds_within(one, from_ns, to_ns) for one in reports]
     if not each or not all(each):
@@ -249,7 +250,14 @@ def within(
 
 
 def _seconds_within(report: ProgressFacts, from_ns: int, to_ns: int) -> list[Second]:
-    return [s for s in report.seconds if s.at_ns - s.length_s * 1e9 >= from_ns and s.at_ns <= to_ns]
+    spans = [(s.at_ns - round(s.length_s * 1e9), s.at_ns, s) for s in report.seconds]
+    whole = [s for begin_ns, end_ns, s in spans if begin_ns >= from_ns and end_ns <= to_ns]
+    if whole or not spans:
+        return whole
+    begin_ns, end_ns, most = max(spans, key=lambda s: min(s[1], to_ns) - max(s[0], from_ns))
+    shared_ns = min(end_ns, to_ns) - max(begin_ns, from_ns)
+    # Of two seconds that part a load the larger has half of it; less says nothing of the load.
+    return [most] if 2 * shared_ns >= min(end_ns - begin_ns, to_ns - from_ns) > 0 else []
 
 
 def _mean(seconds: Sequence[Second], name: str) -> float:

@@ -61,7 +61,18 @@ def test_only_whole_seconds_within_the_load_count() -> None:
     assert progress is not None
     assert progress.each_per_s == (500, 500)
     assert within([reported(1.0)], 2 * S, 9 * S, tolerance=0.1) is None
+    assert within([reported(1.0, 1.0)], round(1.6 * S), 9 * S, tolerance=0.1) is None
     assert within([], 0, S, tolerance=0.1) is None
+
+
+@pytest.mark.parametrize(("from_s", "to_s"), [(1.2, 1.8), (0.8, 2.1), (1.45, 2.45), (0.6, 1.9)])
+def test_of_a_load_that_holds_no_whole_second_the_one_with_most_of_it_counts(
+    from_s: float, to_s: float
+) -> None:
+    of_load = [reported(0, 500, 0)], round(from_s * S), round(to_s * S)
+    progress = within(*of_load, tolerance=0.1)
+    assert progress is not None
+    assert progress.each_per_s == (500,)
 
 
 def test_tasks_are_summed_second_by_second() -> None:

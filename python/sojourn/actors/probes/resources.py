@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from sojourn import disk, programs
+from sojourn.actors import measured
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes.use import Use, period_s
@@ -83,7 +83,8 @@ class Resources(Actor):
         table = self._use.table(llc_bytes=_llc_bytes(self._stage.facts))
         live = self._stage.services[self._stage.point.service]
         table["capacity"] |= sent_most(live.knobs, table["interfaces"])
-        table["measured_unix_ns"] = _measured(folder / "load.json")
+        part = measured.part_ns(folder)
+        table["measured_unix_ns"] = list(part) if part else None
         disk.keep_json(folder / NAME, table)
         (folder / RECORD).unlink(missing_ok=True)  # the rates are kept
         with contextlib.suppress(OSError):
@@ -116,16 +117,6 @@ def sent_most(on: Mapping[str, Knob], interfaces: Sequence[str]) -> dict[str, fl
     if level == NONE or LOOPBACK in interfaces:
         return {}
     return {"network_tx_bytes_per_s": float(egress.bps_of(level))}
-
-
-def _measured(load: Path) -> list[int] | None:
-    """First and last moment of the measured part, ns since 1970; None without a result."""
-    try:
-        table = disk.read_json(load)
-        began_ns = int(table["started_unix_ns"])
-        return [began_ns, began_ns + round(float(table["measured_s"]) * 1e9)]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def build(spec: ServiceSpec, point: Point) -> Resources:

@@ -69,6 +69,8 @@ def answers(
     for one in every:
         if not one.is_machine:
             system.job(of, one, of.rate, mean)
+        elif of.rate:
+            machine.rps(of.rate)
     for number, one in enumerate(every, 1):
         if show is not None:
             show(number)
@@ -83,7 +85,7 @@ def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -
         if not one.is_machine:
             simulate = partial(simulator.run, "calls")
             return system.run(simulate, of, one, rate, quantile, mean_s=mean)
-        return machine.run(partial(simulator.run, "sched"), of, one, float(rate), quantile)
+        return machine.run(partial(simulator.run, "sched"), of, one, machine.rps(rate), quantile)
 
     tail = machine.tail if one.is_machine else system.tail
     border = None

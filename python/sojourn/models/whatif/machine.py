@@ -9,6 +9,7 @@ from typing import Any
 from sojourn.errors import SpecFault
 from sojourn.models.simulator import Job, Result
 from sojourn.models.whatif.asked import Combination, Question
+from sojourn.units import parse_count
 
 SECONDS_MIN, SECONDS_MAX = 4.0, 20e3  # slices are ms: shorter runs see too few of them
 FIRST_SECONDS_MAX = 600.0  # of the first run at a rate
@@ -110,6 +111,24 @@ def progress(result: Result) -> float | None:
     """Share of its pace that the neighbour progress."""
     every = result["neighbours"]
     return float(every[0]["progress"]) if every else None
+
+
+def rps(text: str) -> float:
+    """A steady rate, requests/s.
+
+    Raises:
+        SpecFault: it is none.
+
+    >>> rps("2k")
+    2000.0
+    """
+    try:
+        result = parse_count(text)
+    except ValueError as error:
+        raise SpecFault(str(error), at="--rate", fix="write --rate 20k") from None
+    if result <= 0:
+        raise SpecFault(f"'{text}' is no rate", at="--rate", fix="give a rate above 0")
+    return result
 
 
 def count(text: str, at: str, most: int = 1024) -> int:

@@ -45,7 +45,7 @@ class Blame(Model):
     @field_validator("rate", mode="before")
     @classmethod
     def _as_text(cls, rate: object) -> object:
-        return f"{rate:g}" if isinstance(rate, int | float) and rate is not True else rate
+        return f"{rate:.15g}" if isinstance(rate, int | float) and rate is not True else rate
 
     @field_validator("rate")
     @classmethod

@@ -42,7 +42,7 @@ class Blames(Section):
     @property
     def misses(self) -> bool | None:
         """Whether the target is missed as it is; None where that is not sure."""
-        if self.as_is is None:
+        if self.as_is is None or not self.bound_ns:
             return None
         if self.as_is.lo > self.bound_ns:
             return True

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from sojourn import spec
+from sojourn import spec, units
 from sojourn.errors import SpecFault
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
@@ -84,6 +84,11 @@ def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], text: s
     with pytest.raises(SpecFault) as result:
         study(*sets)
     assert text in f"{result.value.what} {result.value.fix}"
+
+
+@pytest.mark.parametrize("rate", [1_234_567, 123_456.7, 250, 0.5])
+def test_a_rate_that_is_a_number_is_the_one_that_is_offered(rate: float) -> None:
+    assert units.parse_count(asks.Blame(rate=rate).rate) == rate  # type: ignore[arg-type]
 
 
 def test_a_window_without_a_tail_is_reported_before_the_run() -> None:

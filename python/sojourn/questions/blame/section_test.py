@@ -31,6 +31,8 @@ from sojourn.questions.blame.files import (
 from sojourn.questions.blame.plan import LEAST, PHASE, order
 from sojourn.questions.blame.section import BlameShown
 from sojourn.questions.blame.suspects import CLEARED, CPU, GUILTY, UNDECIDED
+from sojourn.questions.blame.words import sentence
+from sojourn.stats.interval import Interval
 
 XZ, DISK = "noise:cpu@60%", "noise:disk@1MB/s"
 BLOCKS = 8
@@ -143,6 +145,35 @@ def test_where_the_target_is_met_no_one_is_to_blame() -> None:
     assert result.verdict is Verdict.HOLDS, result.reasons
     assert result.answer.startswith("memcached meets p99 ≤ 1 ms: p99 ")
     assert "because" not in result.answer
+
+
+@pytest.mark.parametrize(
+    ("rest", "word"),
+    [
+        (None, "is not sure"),
+        (Interval(lo=0.8e6, hi=2e6), "is not sure"),
+        (Interval(lo=1.2e6, hi=2e6), "not theirs"),
+    ],
+)
+def test_what_is_left_is_blamed_on_others_only_where_it_surely_misses(
+    rest: Interval | None, word: str
+) -> None:
+    section = analysis.study(study_data(20.0), answers()).services[0].section(Blames)
+    assert section is not None
+    text = sentence(replace(section, rest_ns=1.5e6, rest=rest), "memcached")
+    assert "With all suspects stopped" in text
+    assert (word in text, "theirs" in text) == (True, word == "not theirs")
+    assert "With all" not in sentence(replace(section, rest_ns=0.9e6, rest=rest), "memcached")
+
+
+def test_without_a_bound_no_target_is_missed() -> None:
+    section = analysis.study(study_data(20.0), answers()).services[0].section(Blames)
+    assert section is not None
+    of = replace(section, bound_ns=0.0)
+    assert of.misses is None
+    text = sentence(of, "memcached")
+    assert text.startswith("memcached may miss a target for p99 that has no bound")
+    assert "With all suspects stopped" not in text
 
 
 def test_what_is_open_is_reported_and_how_to_settle_it() -> None:

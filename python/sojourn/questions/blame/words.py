@@ -16,7 +16,8 @@ def sentence(section: Blames, label: str) -> str:
     """Who is to blame, who is cleared, and what is left: numbers with intervals."""
     q, guilty = percentile(section.q), [r for r in section.rows if r.word == GUILTY]
     guilty.sort(key=lambda row: -(row.comparison.ratio or 0.0))
-    target = f"{q} ≤ {units.show_ns(section.bound_ns)}"
+    bound = units.show_ns(section.bound_ns)
+    target = f"{q} ≤ {bound}" if section.bound_ns else f"a target for {q} that has no bound"
     verb = {True: "misses", False: "meets", None: "may miss"}[section.misses]
     parts = [f"{label} {verb} {target}"]
     if guilty and section.misses is not False:
@@ -29,13 +30,22 @@ def sentence(section: Blames, label: str) -> str:
     for word in (CLEARED, UNDECIDED):
         parts += [f"{r.name} {word} {_ratios(r)}" for r in section.rows if r.word == word]
     text = f"{'; '.join(parts)}."
-    if section.misses is not False and section.rows and (section.rest_ns or 0) > section.bound_ns:
-        rest = f"{q} {_time(section.rest_ns)}{_span(section.rest)}"
-        text += f" With all suspects stopped it is still {rest}: the rest is not theirs."
+    if section.misses is not False and section.rows:
+        text += _rest(section, q)
     if section.strangers and section.misses is not False:
         named = ", ".join(section.strangers[:3])
         text += f" Not suspected, but on its CPUs: {named}."
     return text
+
+
+def _rest(section: Blames, q: str) -> str:
+    """What is left with all suspects stopped, where that is over the bound or may be."""
+    if not section.bound_ns or (section.rest_ns or 0.0) <= section.bound_ns:
+        return ""
+    rest = f"{q} {_time(section.rest_ns)}{_span(section.rest)}"
+    if section.rest is None or section.rest.lo <= section.bound_ns:
+        return f" With all suspects stopped it is {rest}: whether that misses it is not sure."
+    return f" With all suspects stopped it is still {rest}: the rest is not theirs."
 
 
 def _harm(row: Row, q: str) -> str:

@@ -75,7 +75,7 @@ def sentences(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
         column = top(one)
         name, share = _largest(column)
         what = PARTS.get(name, (name, ""))[0]
-        alone = next((c for c in stages.known(one) if c.is_alone), None)
+        alone = next(filter(_is_by_itself, stages.known(one)), None)
         whole = show.time(column.tail_mean_ns)
         more = (
             f"; a request alone takes {show.time(alone.mean_ns)}"
@@ -92,6 +92,11 @@ def sentences(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
             f"{start} requests is {name}{doubt}",
         )
     yield from _culprits(results)
+
+
+def _is_by_itself(column: Stages) -> bool:
+    """Whether a request had the service, and the service its machine, to itself."""
+    return column.is_alone and column.neighbour == stage_loads.NO_NEIGHBOUR
 
 
 def _doubt(column: Stages) -> str:

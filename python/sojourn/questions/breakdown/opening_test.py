@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sojourn.questions.breakdown import opening
 from sojourn.questions.breakdown.testing_opening import breakdown
 from sojourn.report import openings
 
@@ -11,3 +14,14 @@ def test_who_caused_the_tail_is_reported_after_its_stage() -> None:
     assert "98 % of the 611 µs of memcached's slowest requests is EPoll (queuing delay)" in first
     assert "nginx" in second
     assert who == "The slowest were made slow by run-queue delay behind `xz` (60 %, nginx)."
+
+
+def test_a_request_beside_a_task_that_spins_is_not_alone() -> None:
+    """The unloaded point failed: the next one has a neighbour."""
+    (service, one), *_ = opening._of(breakdown())
+    (unloaded, *rest) = one.columns
+    spun = replace(unloaded, name="context switch", neighbour="spin")
+    said, *_ = opening.sentences([(service, replace(one, columns=(unloaded, spun, *rest)))])
+    assert "a request alone takes" in said
+    said, *_ = opening.sentences([(service, replace(one, columns=(spun, *rest)))])
+    assert "a request alone takes" not in said

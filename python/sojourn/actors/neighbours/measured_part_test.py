@@ -1,0 +1,66 @@
+"""What a neighbour did counts while load was measured, not before or after."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn.actors import measured
+from sojourn.actors.neighbours import Neighbour
+
+S = 1_000_000_000
+SLACK_NS = S // 100  # between two readings of the clocks
+
+
+class Task:
+    """A task that has printed what it did, and runs."""
+
+    pid = 4711
+
+    def poll(self) -> None:
+        """It has not ended."""
+
+
+def stage(folder: Path) -> Any:
+    return SimpleNamespace(folder=folder, end=lambda _: SimpleNamespace(cpu_s=1.0))
+
+
+def seen(folder: Path, begun_ns: int, *per_s: float) -> dict[str, Any]:
+    """What is known of a neighbour that did so much in each second since it had begun."""
+    lines = [{"unit": "blocks", "alone_per_s": 1000.0}]
+    lines += [
+        {"unit": "blocks", "at_ns": begun_ns + nth * S, "length_s": 1.0, "achieved_per_s": did}
+        for nth, did in enumerate(per_s, 1)
+    ]
+    (folder / "neighbour-0.log").write_text("\n".join(map(json.dumps, lines)))
+    actor = Neighbour("batch", "server", lambda: ())
+    actor._stage, actor._begun_ns = stage(folder), begun_ns
+    actor._tasks = [(0, Task())]  # type: ignore[list-item]
+    actor.leave()
+    return dict(actor.saw()["neighbour"])
+
+
+def test_what_it_did_before_and_after_the_load_is_left_out(tmp_path: Path) -> None:
+    """It waits for a tracer and a client before the load, and for both after it."""
+    begun_ns = time.monotonic_ns() - 6 * S
+    unix_ns = time.time_ns() - time.monotonic_ns()
+    load = {"started_unix_ns": unix_ns + begun_ns + 2 * S - SLACK_NS, "measured_s": 2.1}
+    (tmp_path / measured.LOAD).write_text(json.dumps(load))
+    did = seen(tmp_path, begun_ns, 1000, 1000, 300, 320, 1000)["progress"]
+    assert did["of_alone"] == pytest.approx(0.31)
+    assert did["seconds"] == 2
+    table = json.loads((tmp_path / "progress.json").read_text())
+    assert (table["to_ns"] - table["from_ns"]) / 1e9 == pytest.approx(2.1)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"started_unix_ns": 1}', '{"measured_s": 1e999}'])
+def test_without_a_load_all_that_it_did_counts(tmp_path: Path, text: str) -> None:
+    if text:
+        (tmp_path / measured.LOAD).write_text(text)
+    did = seen(tmp_path, time.monotonic_ns() - 6 * S, 1000, 500)["progress"]
+    assert did["of_alone"] == pytest.approx(0.75)
