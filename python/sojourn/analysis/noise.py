@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn.findings.findings import Findings
 from sojourn.findings.load_point import LoadPoint, Run
@@ -161,7 +161,7 @@ def _cause(name: str, shares: Sequence[float | None], middles: Sequence[float]) 
     cause = Cause(name=name, mean=float(known.mean()), most=float(known.max()))
     if len(pairs) < variance_components.RUNS_LEAST or np.ptp(known) == 0 or np.ptp(values) == 0:
         return cause
-    rank = stats.spearmanr(known, values)
+    rank = scipy.stats.spearmanr(known, values)
     share = float(rank.statistic) ** 2
     return Cause(name=name, mean=cause.mean, most=cause.most, explains=share, p=float(rank.pvalue))
 

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
@@ -129,13 +129,13 @@ def _log_factors(slots: Counts, old: int) -> Floats:
     earlier = (slots[:, :, None] == slots[:, None, :]) & (steps[:, None] > steps[None, :])
     chance = np.log((1 + earlier.sum(axis=2)) / (old + 1 + steps))
     bets = np.cumsum(_log_bets(old)[:, slots] - chance, axis=2)
-    return np.asarray(special.logsumexp(bets, axis=0, b=np.array(_OF_SHIFTS)[:, None, None]))
+    return np.asarray(scipy.special.logsumexp(bets, axis=0, b=np.array(_OF_SHIFTS)[:, None, None]))
 
 
 def _log_bets(old: int) -> Floats:
     """Logarithm of the probability that is bet on each slot, shifts × slots."""
-    edges = special.ndtri(np.arange(old + 2) / (old + 1))
-    below = special.ndtr(edges[None, :] - np.array(SHIFTS)[:, None])
+    edges = scipy.special.ndtri(np.arange(old + 2) / (old + 1))
+    below = scipy.special.ndtr(edges[None, :] - np.array(SHIFTS)[:, None])
     shifted = np.diff(below, axis=1)
     return np.asarray(np.log((1 - _EVEN) * shifted + _EVEN / (old + 1)))
 

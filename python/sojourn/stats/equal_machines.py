@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn.half_width import COVERAGE, student
 from sojourn.stats import variance_components
@@ -197,7 +197,9 @@ def _starts(of_runs: float, free: int, within: Within | None) -> Component | Non
 def _scatter(square: float, free: int) -> Component:
     """A standard deviation with its chi-square interval."""
     tail = (1 - COVERAGE) / 2
-    ends = (math.sqrt(square * free / stats.chi2.ppf(share, free)) for share in (1 - tail, tail))
+    ends = (
+        math.sqrt(square * free / scipy.stats.chi2.ppf(share, free)) for share in (1 - tail, tail)
+    )
     return Component(sigma=math.sqrt(square), interval=Interval(*map(float, ends)))
 
 

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn.half_width import COVERAGE, student
 from sojourn.stats.interval import Interval
@@ -158,7 +158,7 @@ def between(
     """
     tail = (1 - COVERAGE) / 2
     n1, n2 = freedom
-    upper, lower = (float(stats.f.ppf(share, n1, n2)) for share in (1 - tail, tail))
+    upper, lower = (float(scipy.stats.f.ppf(share, n1, n2)) for share in (1 - tail, tail))
     g1, g2 = 1 - 1 / _over_endless(1 - tail, n1), 1 - 1 / _over_endless(1 - tail, n2)
     h1, h2 = 1 / _over_endless(tail, n1) - 1, 1 / _over_endless(tail, n2) - 1
     g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
@@ -177,4 +177,4 @@ def between(
 
 def _over_endless(share: float, freedom: int) -> float:
     """Quantile of F with that freedom above and an endless one below."""
-    return float(stats.chi2.ppf(share, freedom)) / freedom
+    return float(scipy.stats.chi2.ppf(share, freedom)) / freedom
