@@ -261,7 +261,7 @@ def _searched(
         axis=Axis(
             rps=make.rounded(result.estimate_rps),
             lo_rps=interval[0],
-            hi_rps=min(interval[1], top.rps),
+            hi_rps=min(interval[1], result.highest_rps),
             rule=MaxRps.QOS,
             runs=result.starts,
             is_valid=True,
