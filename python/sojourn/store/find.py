@@ -19,6 +19,7 @@ from sojourn import __version__, disk, spec
 from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
+from sojourn.spec.text import read_stored
 from sojourn.store import files, lock
 from sojourn.store.named import MANIFEST, POINTS, by_start
 from sojourn.store.record import (
@@ -172,9 +173,10 @@ def _unfinished(
         if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
             continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
+            if read_stored(path / STUDY) != text:  # perhaps of a version with other keys
+                continue
             record = Record(path)  # a newer version is refused here, not overwritten
-            is_ours = record.study_file == text and _is_same(record.manifest, about)
-            if not is_ours:
+            if not _is_same(record.manifest, about):
                 continue
             if not record.is_complete or any(
                 (one.service, one.levels) not in still for one in record.skipped

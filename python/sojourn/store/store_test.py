@@ -189,6 +189,17 @@ def test_a_record_of_another_form_holds_up_no_run(
         assert record.path == path, "what it does not say speaks against nothing"
 
 
+def test_a_record_of_a_version_with_other_keys_holds_up_no_run(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study, machine="a") as old:
+        old.finish()
+    file = old.path / "study.toml"
+    file.write_text(f"{file.read_text()}\n[of_before]\nlength = 1\n")
+    with store.open(tmp_path, study, machine="a") as record:
+        assert record.path != old.path
+
+
 def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
     study: Study, tmp_path: Path
 ) -> None:
