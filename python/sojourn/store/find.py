@@ -35,7 +35,13 @@ from sojourn.store.record import (
 _MODE, _OF_ROOT = 0o777, 0o755  # of folders, less the umask: no one else writes into root's
 
 # What must not change between the parts of one record, as it is written in `environment`.
-IDENTITY = (("topology", "model"), ("kernel", "release"))
+IDENTITY = (
+    ("topology", "model"),
+    ("topology", "allowed"),  # CPUs: services are placed on these
+    ("cgroup", "cpu_quota"),
+    ("kernel", "release"),
+)
+_UNSAID = object()
 
 
 def prepare(results: Path) -> None:
@@ -186,18 +192,18 @@ def _unfinished(
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two manifests speak of the same processor and kernel: else points do not compare."""
+    """Whether two manifests speak of the same CPUs and kernel: else points do not compare."""
     for part, key in IDENTITY:
-        values = [_fact(manifest, part, key) for manifest in (one, other)]
-        if None not in values and values[0] != values[1]:
+        mine, its = (_fact(manifest, part, key) for manifest in (one, other))
+        if _UNSAID not in (mine, its) and mine != its:
             return False
     return True
 
 
 def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
-    """One fact of an environment; None if it is not there, or in no form of the lab's."""
+    """One fact of an environment; `_UNSAID` if it is not there, or in no form of the lab's."""
     result = (manifest.get("environment") or {}).get(part)
-    return result.get(key) if isinstance(result, Mapping) else None
+    return result.get(key, _UNSAID) if isinstance(result, Mapping) else _UNSAID
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:
