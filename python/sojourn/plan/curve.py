@@ -120,9 +120,9 @@ def reaching(q: float, least: float, most: float) -> Curve:
     above = min(ABOVE_MOST, round(math.log(most / top) / math.log1p(STEP)))
     if below < 1 and above < 1:
         return whole
-    lower = np.geomspace(least, LOWEST, below + 1)[:-1] if below > 0 else []
-    upper = np.geomspace(top, most, above + 1)[1:] if above > 0 else []
-    grid = np.concatenate([np.asarray(lower, np.float64), whole.grid, np.asarray(upper)])
+    lower = np.geomspace(least, LOWEST, below + 1)[:-1] if below > 0 else np.empty(0)
+    upper = np.geomspace(top, most, above + 1)[1:] if above > 0 else np.empty(0)
+    grid = np.asarray(np.concatenate([lower, whole.grid, upper]), np.float64)
     return replace(whole, grid=grid, floor=_floor(grid))
 
 

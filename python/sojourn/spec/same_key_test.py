@@ -57,7 +57,8 @@ run.search.budget_s = 77.0
     assert spec.load(path, profile="quick").run.search.budget_s == 77
     table = spec.load(path, profile="quick", overrides=("run.search={budget_s=9.0}",))
     assert table.run.search.budget_s == 9
-    for option in ({"varied": ("rate=10k,20k",)}, {"overrides": ('run.rates=["10k", "20k"]',)}):
-        run = spec.load(path, profile="quick", **option).run
+    varied = spec.load(path, profile="quick", varied=("rate=10k,20k",))
+    typed = spec.load(path, profile="quick", overrides=('run.rates=["10k", "20k"]',))
+    for run in (varied.run, typed.run):
         assert (run.rates, run.fractions) == (("10k", "20k"), ())
     assert spec.load(path, profile="quick", varied=("load=0.5,0.6",)).run.fractions == (0.5, 0.6)

@@ -52,8 +52,7 @@ def apply(
         at = f"--vary {text}"
         try:
             key, levels = _split(text)
-            if not taken.isdisjoint(places := _places(table, key)):
-                raise ValueError(f"{key} is given twice; give it once, with all its levels")
+            places = _untaken(table, key, taken)
         except ValueError as error:
             what, _, fix = str(error).partition("; ")
             spec_faults.append(SpecFault(what, at=at, fix=fix))
@@ -96,6 +95,16 @@ def _in_vain(
                 at=f"--set {text}",
                 fix=f"choose its levels, two at least: --vary {key}=LEVEL,LEVEL",
             )
+
+
+def _untaken(
+    table: Mapping[str, Any], key: str, taken: set[tuple[str, ...]]
+) -> set[tuple[str, ...]]:
+    """The places of a key; ValueError if one of them is given otherwise."""
+    places = _places(table, key)
+    if places & taken:
+        raise ValueError(f"{key} is given twice; give it once, with all its levels")
+    return places
 
 
 def _key_of(text: str) -> str:
