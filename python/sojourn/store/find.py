@@ -194,8 +194,8 @@ def _unfinished(
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two manifests speak of the same CPUs and kernel: else points do not compare."""
     for part, key in IDENTITY:
-        mine, its = (_fact(manifest, part, key) for manifest in (one, other))
-        if _UNSAID not in (mine, its) and mine != its:
+        first, second = (_fact(manifest, part, key) for manifest in (one, other))
+        if _UNSAID not in (first, second) and first != second:
             return False
     return True
 
