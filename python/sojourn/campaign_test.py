@@ -131,6 +131,24 @@ def test_a_campaign_that_was_stopped_goes_on_where_it_was(
     assert str(results / "index.html") in capsys.readouterr().out
 
 
+def test_a_study_that_was_changed_is_measured_again_when_its_campaign_goes_on(
+    lab: Lab, tmp_path: Path
+) -> None:
+    def stop(point: Point, _number: int) -> None:
+        if point.service == "third":
+            raise KeyboardInterrupt
+
+    lab.trouble = stop
+    only, results = many(tmp_path, "first", "second", "third"), tmp_path / "results"
+    assert sojourn("run", only, results=results) == Exit.INTERRUPTED
+    lab.trouble = lambda _point, _number: None
+    file = tmp_path / "first.toml"
+    file.write_text(file.read_text().replace('bound = "1ms"', 'bound = "2ms"'))
+    before = len(lab.points)
+    sojourn("run", only, results=results)
+    assert {point.service for point in lab.points[before:]} == {"first", "third"}
+
+
 def test_where_nothing_can_be_measured_it_is_exit_3(
     lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,12 +132,12 @@ def _parse(text: str, units: dict[str, float], *, bare: float, wanted: str) -> f
     unit = next((unit for unit in units if trimmed.endswith(unit)), "")
     digits = trimmed.removesuffix(unit).rstrip() if unit else trimmed
     try:
-        number = float(digits)
+        number = float(digits) * (units[unit] if unit else bare)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"'{text}' is not {wanted}")
-    return number * (units[unit] if unit else bare)
+    return number
 
 
 def _not_negative(text: str, value: float, noun: str) -> int:

@@ -67,6 +67,12 @@ def test_a_time_that_needs_a_unit_is_not_read_as_seconds() -> None:
             units.parse_ns(bare, needs_unit=True)
 
 
+@pytest.mark.parametrize("text", ["1e300s", "1e308h", "-1e305min"])
+def test_a_number_that_its_unit_makes_infinite_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a time"):
+        units.parse_ns(text)
+
+
 def test_infinite_times_stay_infinite() -> None:
     assert units.show_ns(float("inf")) == "inf"
 

@@ -13,13 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import disk
+from sojourn import disk, spec
 from sojourn.campaign.planned import Planned
-from sojourn.errors import Exit, StoreFault
+from sojourn.errors import Exit, SpecFault, StoreFault
 from sojourn.report import index
 from sojourn.report.index import Entry
 from sojourn.samples import check_version
+from sojourn.spec.text import read_stored
 from sojourn.store import files
+from sojourn.store.record import STUDY
 from sojourn.visible import own_command
 
 FORM, MAJOR = "sojourn.campaign", 1
@@ -104,9 +106,23 @@ def opened(
         return Campaign(
             folder=folder, identity=identity, command=command, started=now, entries=fresh
         )
-    selected = {entry.study: entry for entry in campaign.entries if entry.state in DONE}
-    campaign.entries = [selected.get(entry.study, entry) for entry in fresh]
+    done = {entry.study: entry for entry in campaign.entries if entry.state in DONE}
+    campaign.entries = [
+        done[one.name] if one.name in done and _answers(folder, done[one.name], one) else entry
+        for one, entry in zip(planned, fresh, strict=True)
+    ]
     return campaign
+
+
+def _answers(folder: Path, entry: Entry, asked: Planned) -> bool:
+    """Whether an entry is of the study as it is now: its file may have changed meanwhile."""
+    file = folder / entry.record / STUDY
+    if not entry.record or not disk.is_plain(file):  # removed since: what it said is still there
+        return True
+    try:
+        return read_stored(file) == spec.to_toml(asked.whole)
+    except SpecFault:
+        return False
 
 
 def read(folder: Path) -> Campaign:

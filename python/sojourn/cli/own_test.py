@@ -219,7 +219,7 @@ def test_init_takes_the_target_of_the_try_before_it(
     assert {name: getattr(qos, name) for name in target} == target
 
 
-@pytest.mark.parametrize("options", [["--bound", "soon"], ["--quantile", "2"]])
+@pytest.mark.parametrize("options", [["--bound", "soon"], ["--bound", "50"], ["--quantile", "2"]])
 def test_a_target_that_is_none_writes_no_study(
     options: list[str], web: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

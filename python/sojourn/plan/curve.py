@@ -14,7 +14,8 @@ logit is a floor that rises with load plus a staircase that never falls:
   where the curve is flat, and a great deal where it is steep. A small rest is added for drift.
 
 Where loads below the grid were run it reaches down to these (`reaching`), in coarser steps: so near
-to an idle service a step of 10 % is less of the peak than one of 2.5 % at half load.
+to an idle service a step of 10 % is less of the peak than one of 2.5 % at half load. Where loads
+above it were run it reaches up to these: a failure at twice the peak says nothing of 1.3 times it.
 
 Levels and slopes are discrete, so the posterior is exact by forward–backward (`posterior`).
 
@@ -42,6 +43,7 @@ STEP = 0.025  # of the load, between two loads of the grid
 LOWEST, HIGHEST = 0.12, 1.3  # of the peak
 STEP_BELOW = 0.1  # of the load, between two loads below `LOWEST`
 BELOW_MOST = 40  # loads below `LOWEST`; where these do not suffice their steps are larger
+ABOVE_MOST = 40  # the same above `HIGHEST`
 LEVELS, LEVEL = 56, 0.3  # number and height (logit) of the staircase's levels
 AT_TARGET = 22.5  # level at which the staircase alone would be at the target
 SLOPES = (0.01, 0.03, 0.1, 0.3, 0.6, 1.2)  # mean rise of the logit a step
@@ -104,19 +106,23 @@ def curve(q: float) -> Curve:
 
 
 @lru_cache(maxsize=32)
-def reaching(q: float, least: float) -> Curve:
-    """The prior for a target at quantile `q`, on a grid that begins at the lowest load run.
+def reaching(q: float, least: float, most: float) -> Curve:
+    """The prior for a target at quantile `q`, on a grid that holds all loads that were run.
 
     Args:
         q: quantile.
         least: the lowest load, as a share of the peak; the grid is as ever where it holds that.
+        most: the highest load, in the same way.
     """
     whole = curve(q)
-    count = min(BELOW_MOST, round(math.log(LOWEST / least) / math.log1p(STEP_BELOW)))
-    if count < 1:
+    top = float(whole.grid[-1])
+    below = min(BELOW_MOST, round(math.log(LOWEST / least) / math.log1p(STEP_BELOW)))
+    above = min(ABOVE_MOST, round(math.log(most / top) / math.log1p(STEP)))
+    if below < 1 and above < 1:
         return whole
-    below = np.asarray(np.geomspace(least, LOWEST, count + 1)[:-1], np.float64)
-    grid = np.concatenate([below, whole.grid])
+    lower = np.geomspace(least, LOWEST, below + 1)[:-1] if below > 0 else np.empty(0)
+    upper = np.geomspace(top, most, above + 1)[1:] if above > 0 else np.empty(0)
+    grid = np.asarray(np.concatenate([lower, whole.grid, upper]), np.float64)
     return replace(whole, grid=grid, floor=_floor(grid))
 
 

@@ -17,6 +17,7 @@ from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.rounds import bracket, probe_of, rounds_of
 from sojourn.plan.setting import RATE
 from sojourn.spec import MaxRps, ServiceSpec, Study
+from sojourn.units import show_count
 
 BEYOND = 2.0  # times the budget of a search
 START = 0.8  # of the closed-loop peak
@@ -48,13 +49,16 @@ def no_drop(
     )
     probe = probe_of(study, service.label, Phase.PEAK, rounds, probes, axis=top)
     result = bracket(rounds)
-    if probe or result is None or not result.lo or not result.hi:
+    if probe or result is None or not result.lo:
         return probe, None
+    is_open = result.hi is None  # nothing failed, as far as the ladder goes
+    most = f"every rate up to {show_count(result.lo)}/s was answered: max RPS may be higher"
     return None, Axis(
         rps=result.lo,
         lo_rps=result.lo,
-        hi_rps=result.hi,
+        hi_rps=result.hi or result.lo,
         rule=MaxRps.NO_DROP,
         runs=result.rounds,
-        is_valid=True,
+        is_valid=not is_open,
+        reasons=(most,) if is_open else (),
     )

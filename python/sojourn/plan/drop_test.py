@@ -25,12 +25,12 @@ def measure(point: Point) -> Outcome:
 
 
 def search(
-    of: Study, *, wall_s: float = 1.0, lost: bool = False
+    of: Study, *, wall_s: float = 1.0, lost: bool = False, peak: Axis = PEAK
 ) -> tuple[list[Point], Axis | None]:
     service = of.service("memcached")
     outcomes: list[Outcome] = []
     while True:
-        point, result = no_drop(of, service, outcomes, PEAK)
+        point, result = no_drop(of, service, outcomes, peak)
         if point is None:
             return [o.point for o in outcomes], result
         outcome = replace(measure(point), wall_s=wall_s)
@@ -77,6 +77,16 @@ def test_out_of_time_two_rounds_with_any_bracket_are_enough() -> None:
     points, result = search(of, wall_s=6.0)
     assert len(points) < 8
     assert result is None or result.runs == 2
+
+
+def test_where_every_rate_is_answered_the_axis_is_the_highest_and_in_doubt() -> None:
+    """It was reported that no rate was answered without drops."""
+    of = study("services.memcached.max_rps=no_drop")
+    points, result = search(of, peak=replace(PEAK, rps=1_000.0))
+    assert result is not None
+    assert result.rps == max(p.offered_rps or 0 for p in points)
+    assert not result.is_valid
+    assert "max RPS may be higher" in result.reasons[0]
 
 
 def test_where_nothing_can_be_believed_there_is_no_axis_and_it_ends() -> None:

@@ -26,6 +26,8 @@ UNKNOWN_MAX = 3  # loads of a round whose runs are not valid; more, and it is th
 CEILING = 8.0  # of the scale: above this the client cannot overload the server
 TIME = "time"  # how a round ends that was cut short
 FLOOR_END = "floor"  # and one in which everything failed down to no load to speak of
+CEILING_END = "ceiling"  # one in which nothing failed up to the ceiling
+PROBES_END = f"{PROBES_MAX} probes"
 PATIENT = 4  # loads on the way down after which the steps grow, up to `STRIDE` each
 STRIDE = 4.0
 _SAME = 1 + 1e-9
@@ -101,6 +103,13 @@ class Round:
         return self.is_over and self.hi is not None and is_enclosed
 
     @property
+    def is_open_above(self) -> bool:
+        """Whether it went as far up as rounds go, and nothing failed."""
+        return self.hi is None and (
+            self.ended == CEILING_END or (self.ended == PROBES_END and self.lo is not None)
+        )
+
+    @property
     def middle(self) -> float | None:
         """Geometric middle of the bracket, requests/s."""
         if self.hi is None or self.lo is None:
@@ -154,8 +163,8 @@ def _ended(
     if run[0] < FLOOR * rules.scale:
         return FLOOR_END
     if run[0] > CEILING * rules.scale:
-        return "ceiling"
-    return f"{PROBES_MAX} probes" if len(outcomes) >= PROBES_MAX else ""
+        return CEILING_END
+    return PROBES_END if len(outcomes) >= PROBES_MAX else ""
 
 
 def _rungs(outcomes: Sequence[Outcome], rules: Rules) -> tuple[Rung, ...]:

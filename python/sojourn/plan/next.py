@@ -261,7 +261,7 @@ def _searched(
         axis=Axis(
             rps=make.rounded(result.estimate_rps),
             lo_rps=interval[0],
-            hi_rps=min(interval[1], top.rps),
+            hi_rps=min(interval[1], result.highest_rps),
             rule=MaxRps.QOS,
             runs=result.starts,
             is_valid=True,
@@ -280,6 +280,6 @@ _AFTER_ALL = (1_000, True)  # in the place of a phase: of what fails, while othe
 _LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete: never compared
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
 _NO_BOUND = "the run at low load is not valid: there is no QoS bound"
-_NO_DROP = "no rate was answered without drops: there is no load axis"
+_NO_DROP = "the highest rate without drops is not known: there is no load axis"
 _NO_SEARCH = "no question searches for the highest load within QoS: there is no load axis"
 _NO_LOAD = "no load meets the QoS target: there is no load axis"

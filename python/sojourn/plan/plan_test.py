@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sojourn.plan import Outcome, Phase, Point, Verdict, next_point, progress
+from sojourn.plan import Outcome, Phase, Point, Verdict, make, next_point, progress
 from sojourn.plan.rehearsal import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play, search_of, study
 from sojourn.spec import Study
@@ -47,6 +47,23 @@ def test_each_definition_of_max_rps_gives_its_axis(rule: str) -> None:
     assert axis.rps == pytest.approx(expected, rel=0.08)
     loads = {o.point.fraction: o.point.offered_rps for o in played if o.point.phase is Phase.SWEEP}
     assert loads[0.5] == pytest.approx(0.5 * axis.rps, rel=1e-3)
+
+
+def test_an_axis_that_was_searched_lies_between_its_own_ends() -> None:
+    """A closed loop that was a third too slow was the upper end of an axis above it."""
+    of = study("services.memcached.max_rps=qos", profile="quick")
+    service = Simulated()
+
+    def slow_peak(point: Point) -> Outcome:
+        result = service.measure(point)
+        share = 0.7 if point.offered_rps is None else 1.0
+        return replace(result, achieved_rps=share * result.achieved_rps)
+
+    played = play(of, slow_peak, PLANS)
+    axis = progress(of, of.service("memcached"), played, PLANS).axis
+    assert axis is not None
+    assert axis.rps > 0.75 * service.capacity_rps
+    assert make.rounded(axis.lo_rps) <= axis.rps <= make.rounded(axis.hi_rps)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import late
 from sojourn.plan import evidence
-from sojourn.plan.curve import LOWEST, Curve, Floats, reaching
+from sojourn.plan.curve import Curve, Floats, reaching
 from sojourn.plan.evidence import Sizes, Trial
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
 
     Args:
         trials: of one service, at any loads.
-        peak_rps: its closed-loop peak; gives the grid its scale. The grid begins at `LOWEST` of
-            it, or at the lowest load that was run.
+        peak_rps: its closed-loop peak; gives the grid its scale. The grid goes from
+            `LOWEST` to `HIGHEST` of it, and to the lowest and highest load that were run.
         bound_s: of the QoS target, s.
         q: its quantile: a share 1 − q may miss the bound.
     """
-    least = min((trial.rps for trial in trials), default=peak_rps) / peak_rps
-    prior = reaching(q, min(least, LOWEST))
+    shares = [trial.rps / peak_rps for trial in trials] or [1.0]
+    prior = reaching(q, min(shares), max(shares))
     seen = evidence.sizes(trials, bound_s)
     at = _places(prior, trials, peak_rps)
     as_seen, as_feared = _solve(prior, trials, at, seen, (1.0, UNSEEN))

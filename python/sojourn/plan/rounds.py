@@ -87,7 +87,7 @@ def _borders(rounds: Sequence[Round]) -> int:
 
 
 def _wants_another(rounds: Sequence[Round], wanted: int) -> bool:
-    if rounds and rounds[-1].ended == "ceiling":
+    if rounds and rounds[-1].is_open_above:
         return False
     if len(rounds) >= GIVE_UP and all(r.ended == "unknown" for r in rounds[-GIVE_UP:]):
         return False
@@ -128,7 +128,7 @@ def bracket(rounds: Sequence[Round]) -> Bracket | None:
 
     A round that no load passed counts with 0. One that no load failed leaves the top open.
     """
-    over = [r for r in rounds if r.has_border or r.ended == "ceiling"]
+    over = [r for r in rounds if r.has_border or r.is_open_above]
     if not over:
         return None
     aside = _aside(len(over))

@@ -69,6 +69,11 @@ class Search:
         return self.posterior.within(0.5) if self.posterior else None
 
     @property
+    def highest_rps(self) -> float:
+        """The highest load of which the runs say anything, requests/s; 0 without a run."""
+        return self.posterior.rps[-1] if self.posterior else 0.0
+
+    @property
     def starts(self) -> int:
         """Starts of the service that the runs share."""
         return len({trial.life for trial in self.trials})

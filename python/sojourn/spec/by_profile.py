@@ -10,6 +10,7 @@ from sojourn.errors import SpecFault
 from sojourn.spec import form
 from sojourn.spec.faults import Key
 from sojourn.spec.profiles import PROFILES
+from sojourn.spec.vary import LOADS
 from sojourn.spec.where import line_of
 
 DEFAULT_PROFILE = "standard"
@@ -40,12 +41,19 @@ def set_by_profile(
         if key[0] not in OF_PROFILE:
             what = f"'{'.'.join(key)}' is the same in every profile"
             faults.append(SpecFault(what, at=at, fix=f"only {', '.join(OF_PROFILE)} may differ"))
-        elif key not in origin:
+        elif not _is_set(key, origin):
             origin[key] = at
             node = table
             for part in key[:-1]:
                 node = node.setdefault(part, {})
             node[key[-1]] = value
+
+
+def _is_set(key: tuple[str, ...], origin: Mapping[Key, str]) -> bool:
+    """Whether the command line sets it, a table that it is in, or loads of the other kind."""
+    loads = {("run", load) for load in LOADS.values()}
+    above = {key[:n] for n in range(1, len(key) + 1)}
+    return not origin.keys().isdisjoint(above | (loads if key in loads else set()))
 
 
 def _wrong_tables(inputs: object) -> Sequence[tuple[tuple[str, ...], str]]:

@@ -59,14 +59,20 @@ def mistakes(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
 
 def _of_keys(study: Study) -> Iterator[Mistake]:
     table = study.model_dump(by_alias=True)
+    known: dict[tuple[str | int, ...], str] = {}
     for key in study.factors:
         if problem := _refused(study, key):
             yield (("factors", key), *problem)
             continue
         try:
-            keys.paths_of(table, key)
+            paths = keys.paths_of(table, key)
         except keys.NoSuchKey as error:
             yield (("factors", key), error.what, error.fix)
+            continue
+        if other := next((known[path] for path in paths if path in known), ""):
+            what = f"{key} and {other} set the same key, so one of them has no effect"
+            yield (("factors", key), what, "leave one of them out")
+        known |= dict.fromkeys(paths, key)
 
 
 def _of_bounds(study: Study) -> Iterator[Mistake]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sojourn.spec import form, words
 from sojourn.spec.faults import Mistake
+from sojourn.spec.qos import WITH_UNIT, lacks_unit
 from sojourn.text.near import near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
@@ -212,7 +213,21 @@ def _neighbour_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
             yield from ((key, *problem) for problem in problems)
 
 
-_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes, _neighbour_mistakes)
+def _bound_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
+    """A bound without a unit: it would be seconds, and a load within it would hold anyhow."""
+    bound = _table(service, "qos").get("bound")
+    if isinstance(bound, str) and lacks_unit(bound):
+        yield (("qos", "bound"), f"the bound '{bound}' has no unit", WITH_UNIT)
+
+
+_LOOKS = (
+    _kind_mistakes,
+    _job_mistakes,
+    _place_mistakes,
+    _knob_mistakes,
+    _neighbour_mistakes,
+    _bound_mistakes,
+)
 
 
 def _plain(results: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.spec import form
 from sojourn.spec.models import Study
-from sojourn.spec.qos import Qos
+from sojourn.spec.qos import TypedQos
 
 #: The target of a service that no one has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
@@ -145,12 +145,14 @@ def qos_lines(q: float, bound: str) -> str:
     Raises:
         pydantic.ValidationError: quantile or bound is none.
     """
-    Qos.model_validate(_target(q, bound))
+    _target(q, bound)
     return (_BOUND if bound else _RULE).format(q=q, p=f"p{100 * q:g}", bound=json.dumps(bound))
 
 
 def _target(q: float, bound: str) -> Mapping[str, Any]:
-    return {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
+    table = {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
+    TypedQos.model_validate(table)
+    return table
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ Every field's description is what `schema/study.json` and the reference say abou
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated
@@ -27,6 +28,7 @@ class QosRule(StrEnum):
 
 
 LOW_LOAD_QUANTILES = (0.5, 0.95, 0.99)
+WITH_UNIT = "write a time such as 5ms or 0.5s"
 
 
 class Qos(Model):
@@ -73,3 +75,28 @@ class Qos(Model):
     def bound_ns(self) -> int | None:
         """The bound, ns; None until it is measured."""
         return units.parse_ns(self.bound) if self.bound else None
+
+
+def lacks_unit(bound: str) -> bool:
+    """Whether it is a plain number, which would be seconds: a bound of 500 is hardly 500 s.
+
+    Records may have such, so the model takes it; what people write today may not.
+
+    >>> lacks_unit("500"), lacks_unit("500us"), lacks_unit("soon"), lacks_unit("")
+    (True, False, False, False)
+    """
+    try:
+        return math.isfinite(float(bound))
+    except ValueError:
+        return False
+
+
+class TypedQos(Qos):
+    """The QoS target as people write one."""
+
+    @field_validator("bound")
+    @classmethod
+    def _has_unit(cls, bound: str) -> str:
+        if lacks_unit(bound):
+            raise ValueError(f"the bound '{bound}' has no unit; {WITH_UNIT}")
+        return bound

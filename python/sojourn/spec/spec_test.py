@@ -47,6 +47,15 @@ def fault(folder: Path, text: str) -> SpecFault:
     return caught.value
 
 
+def test_a_bound_without_unit_is_refused_as_a_level_and_read_from_a_record(tmp_path: Path) -> None:
+    levels = '[factors]\n"services.memcached.qos.bound" = ["5", "7ms"]\n'
+    assert "the bound '5' has no unit" in fault(tmp_path, MINIMAL + levels).what
+    old = put(tmp_path, MINIMAL.replace("1ms", "5"))
+    qos = spec.load(old, is_own=True).services[0].qos
+    assert qos is not None
+    assert qos.bound_ns == 5_000_000_000
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "key", "what", "fix"),
     [
@@ -58,6 +67,8 @@ def fault(folder: Path, text: str) -> SpecFault:
         ("repeats = 3", "fractions = [0.1, 0.1]", 6, "run.fractions", "twice", "repeats"),
         ("repeats = 3", 'profile = "fast"', 6, "run.profile", "no profile 'fast'", "quick"),
         ("q = 0.99", "q = 1.5", 12, "services[0].qos.q", "between 0 and 1", "0.99"),
+        ('"1ms"', '"500"', 13, "services[0].qos.bound", "'500' has no unit", "5ms"),
+        ('"1ms"', '"1e300s"', 13, "services[0].qos.bound", "not a time", ""),
         ('"1ms"', '"-1ms"', 13, "services[0].qos.bound", "negative", "0 or more"),
         ('"1ms"', '"soon"', 13, "services[0].qos", "not a time", ""),
         ('"1ms"', '""', 11, "services[0].qos", "missing", "lqos"),

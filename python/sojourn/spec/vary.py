@@ -11,6 +11,7 @@ from typing import Any
 
 from sojourn.errors import SpecFault
 from sojourn.spec.faults import Key
+from sojourn.spec.keys import EACH
 from sojourn.spec.levels import levels_of
 
 LOADS = {"load": "fractions", "rate": "rates"}
@@ -46,19 +47,21 @@ def apply(
         return []  # the model refuses it
     known = dict(inputs)
     seen: set[str] = set()
-    taken = [text.partition("=")[0].strip() for text in overrides]
+    taken = {place for text in overrides for place in _places(table, _key_of(text))}
     for text in varied:
         at = f"--vary {text}"
         try:
-            key, levels = _split(text, others=(*taken, *seen))
+            key, levels = _split(text)
+            places = _untaken(table, key, taken)
         except ValueError as error:
             what, _, fix = str(error).partition("; ")
             spec_faults.append(SpecFault(what, at=at, fix=fix))
             continue
         seen.add(key)
+        taken |= places
         known[key] = levels
         origin["factors", key] = at
-    spec_faults += _in_vain(overrides, {*inputs} - seen)
+    spec_faults += _in_vain(table, overrides, {*inputs} - seen)
     table["factors"] = known
     if ("design", "skip") not in origin:
         _skip_no_more(table, {key: known[key] for key in seen})
@@ -80,10 +83,13 @@ def _skip_no_more(table: dict[str, Any], varied: Mapping[str, Any]) -> None:
     design["skip"] = [skip for skip in skips if is_left(skip)]
 
 
-def _in_vain(overrides: Sequence[str], by_file: Collection[str]) -> Iterator[SpecFault]:
+def _in_vain(
+    table: Mapping[str, Any], overrides: Sequence[str], by_file: Collection[str]
+) -> Iterator[SpecFault]:
     """`--set` of a key that the file varies: each level would take its place."""
     for text in overrides:
-        if (key := text.partition("=")[0].strip()) in by_file:
+        places = _places(table, _key_of(text))
+        if key := next((k for k in by_file if places & _places(table, k)), ""):
             yield SpecFault(
                 f"the study varies {key}, so setting it changes nothing",
                 at=f"--set {text}",
@@ -91,16 +97,43 @@ def _in_vain(overrides: Sequence[str], by_file: Collection[str]) -> Iterator[Spe
             )
 
 
-def _split(text: str, *, others: Sequence[str]) -> tuple[str, list[Any]]:
-    """Key and levels; ValueError if it is no factor, or is one of those given otherwise."""
+def _untaken(
+    table: Mapping[str, Any], key: str, taken: set[tuple[str, ...]]
+) -> set[tuple[str, ...]]:
+    """The places of a key; ValueError if one of them is given otherwise."""
+    places = _places(table, key)
+    if places & taken:
+        raise ValueError(f"{key} is given twice; give it once, with all its levels")
+    return places
+
+
+def _key_of(text: str) -> str:
+    return text.partition("=")[0].strip()
+
+
+def _places(table: Mapping[str, Any], key: str) -> set[tuple[str, ...]]:
+    """Where a key is in the table, services by number: one key may be written in several ways."""
+    parts = tuple(key.split("."))
+    services = table.get("services")
+    if len(parts) < 3 or parts[0] != "services" or not isinstance(services, list):
+        return {parts}
+    called = [
+        {EACH, str(number), str(one.get("label") or one.get("kind"))}
+        for number, one in enumerate(services)
+        if isinstance(one, Mapping)
+    ]
+    own = [number for number, names in enumerate(called) if parts[1] in names]
+    return {("services", str(number), *parts[2:]) for number in own} or {parts}
+
+
+def _split(text: str) -> tuple[str, list[Any]]:
+    """Key and levels; ValueError if it is no factor."""
     key, equals, levels = text.partition("=")
     key = key.strip()
     if not equals or not key:
         raise ValueError(
             f"'{text}' is not KEY=LEVEL,LEVEL; write --vary services.memcached.params.threads=1,2"
         )
-    if key in others:
-        raise ValueError(f"{key} is given twice; give it once, with all its levels")
     try:
         return key, list(levels_of(levels))
     except ValueError as error:

@@ -19,6 +19,7 @@ from sojourn import __version__, disk, spec
 from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
+from sojourn.spec.text import read_stored
 from sojourn.store import files, lock
 from sojourn.store.named import MANIFEST, POINTS, by_start
 from sojourn.store.record import (
@@ -34,7 +35,13 @@ from sojourn.store.record import (
 _MODE, _OF_ROOT = 0o777, 0o755  # of folders, less the umask: no one else writes into root's
 
 # What must not change between the parts of one record, as it is written in `environment`.
-IDENTITY = (("topology", "model"), ("kernel", "release"))
+IDENTITY = (
+    ("topology", "model"),
+    ("topology", "allowed"),  # CPUs: services are placed on these
+    ("cgroup", "cpu_quota"),
+    ("kernel", "release"),
+)
+_UNSAID = object()
 
 
 def prepare(results: Path) -> None:
@@ -172,9 +179,10 @@ def _unfinished(
         if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
             continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
+            if read_stored(path / STUDY) != text:  # perhaps of a version with other keys
+                continue
             record = Record(path)  # a newer version is refused here, not overwritten
-            is_ours = record.study_file == text and _is_same(record.manifest, about)
-            if not is_ours:
+            if not _is_same(record.manifest, about):
                 continue
             if not record.is_complete or any(
                 (one.service, one.levels) not in still for one in record.skipped
@@ -184,18 +192,18 @@ def _unfinished(
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two manifests speak of the same processor and kernel: else points do not compare."""
+    """Whether two manifests speak of the same CPUs and kernel: else points do not compare."""
     for part, key in IDENTITY:
-        values = [_fact(manifest, part, key) for manifest in (one, other)]
-        if None not in values and values[0] != values[1]:
+        first, second = (_fact(manifest, part, key) for manifest in (one, other))
+        if _UNSAID not in (first, second) and first != second:
             return False
     return True
 
 
 def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
-    """One fact of an environment; None if it is not there, or in no form of the lab's."""
+    """One fact of an environment; `_UNSAID` if it is not there, or in no form of the lab's."""
     result = (manifest.get("environment") or {}).get(part)
-    return result.get(key) if isinstance(result, Mapping) else None
+    return result.get(key, _UNSAID) if isinstance(result, Mapping) else _UNSAID
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:

@@ -177,6 +177,27 @@ def test_a_record_goes_on_only_on_the_same_processor_and_kernel(
         assert len(list(again.path.glob("resumed-*.json"))) == 1
 
 
+@pytest.mark.parametrize(
+    "now",
+    [
+        {"topology": {"model": "x", "allowed": [0, 1, 2, 3]}},
+        {"topology": {"model": "x", "allowed": [0, 1]}, "cgroup": {"cpu_quota": 1.5}},
+    ],
+)
+def test_a_record_goes_on_only_on_the_cpus_that_it_had(
+    study: Study, tmp_path: Path, now: dict[str, Any]
+) -> None:
+    """A virtual machine may get more of them, and a container a quota: the peak is another."""
+    had = {"topology": {"model": "x", "allowed": [0, 1]}, "cgroup": {"cpu_quota": None}}
+    with store.open(tmp_path, study, machine="a", manifest={"environment": had}) as first:
+        measure(first, study, 1)
+    with store.open(tmp_path, study, machine="a", manifest={"environment": now}) as other:
+        assert other.path != first.path
+        assert other.outcomes() == ()
+    with store.open(tmp_path, study, machine="a", manifest={"environment": had}) as again:
+        assert again.path == first.path
+
+
 @pytest.mark.parametrize("environment", [{"topology": []}, {"topology": "x"}, {"kernel": 3}])
 def test_a_record_of_another_form_holds_up_no_run(
     study: Study, tmp_path: Path, environment: dict[str, Any]
@@ -187,6 +208,17 @@ def test_a_record_of_another_form_holds_up_no_run(
     about = {"environment": {"topology": {"model": "x"}, "kernel": {"release": "6"}}}
     with store.open(tmp_path, study, machine="a", manifest=about) as record:
         assert record.path == path, "what it does not say speaks against nothing"
+
+
+def test_a_record_of_a_version_with_other_keys_holds_up_no_run(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study, machine="a") as old:
+        old.finish()
+    file = old.path / "study.toml"
+    file.write_text(f"{file.read_text()}\n[of_before]\nlength = 1\n")
+    with store.open(tmp_path, study, machine="a") as record:
+        assert record.path != old.path
 
 
 def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
