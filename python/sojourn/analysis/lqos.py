@@ -9,6 +9,7 @@ network in.
 
 from __future__ import annotations
 
+from sojourn import units
 from sojourn.findings.findings import Qos
 from sojourn.plan.axis import Target
 from sojourn.spec import QosRule, ServiceSpec
@@ -46,13 +47,15 @@ def qos(spec: ServiceSpec, target: Target | None) -> Qos | None:
     if target is None or spec.qos is None:
         return None
     low = percent(spec.qos.at_fraction)
+    base = units.show_ns(target.bound_ns / spec.qos.factor)
     rules = {
         QosRule.GIVEN: BY_STUDY,
-        QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {low} load "
-        "(LQoS; the paper takes the mean service time, PAPERS P8)",
+        QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {low} load, "
+        f"{base} (LQoS; the paper takes the mean service time, PAPERS P8)",
         QosRule.SERVICE_TIME: f"{spec.qos.factor:g} times the mean service time of one thread at "
-        f"{low} load: its sojourn time there without the queueing of an ideal queue (PAPERS P8)",
-        QosRule.LOW_LOAD: f"{spec.qos.factor:g} times {percentile(target.q)} at {low} load "
-        "(PAPERS L19)",
+        f"{low} load, {base}: its sojourn time there without the queueing of an ideal queue "
+        "(PAPERS P8)",
+        QosRule.LOW_LOAD: f"{spec.qos.factor:g} times {percentile(target.q)} at {low} load, "
+        f"{base} (PAPERS L19)",
     }
     return Qos(q=target.q, bound_ns=target.bound_ns, rule=rules[target.rule])

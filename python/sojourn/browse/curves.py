@@ -10,7 +10,9 @@ from typing import Any
 
 from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.setting import LOAD, RATE, TWIN, level_text
+from sojourn.report import show
 from sojourn.spec.levels import short
+from sojourn.stats import quantiles
 
 LOADS = {LOAD, RATE, TWIN}  # levels that are no condition of their own
 OWN = {Phase.SCHEDULED: "no shield", Phase.TRACE: "traced"}  # not measured as the others are
@@ -38,6 +40,18 @@ class Load:
             "runs": len(self.runs),
             "runs_that_count": len(self.believed),
         }
+
+    def carries(self, name: str) -> bool:
+        """Whether the believed runs together have enough requests for one of `TIMES`."""
+        return is_carried(self.believed, name)
+
+    def shown(self, name: str) -> str:
+        """The median as a cell; in brackets where the report gives no number."""
+        middle = self.middle(name)
+        if middle is None:
+            return "–"
+        text = show.time(middle)
+        return text if math.isinf(middle) or self.carries(name) else f"({text})"
 
     def middle(self, name: str) -> float | None:
         """Median over the believed runs of one of `TIMES`; None: no run has it.
@@ -90,6 +104,32 @@ def ranked(outcome: Outcome, name: str) -> float | None:
         return number(outcome, name)
     is_lost = outcome.is_lost(QUANTILES.get(name, 1.0))  # one lost request makes a mean infinite
     return math.inf if is_lost else None
+
+
+def is_carried(outcomes: Sequence[Outcome], name: str) -> bool:
+    """Whether these runs together carry a quantile, by the report's rule (M10).
+
+    Requests that depend on each other count less: each run has its ratio n / n_eff (M9).
+    """
+    q = QUANTILES.get(name)
+    requests = sum(one.requests for one in outcomes)
+    effective = sum(one.requests / max(1.0, one.correlation) for one in outcomes)
+    return q is None or not quantiles.is_refused(requests, effective, q)
+
+
+def cell(outcome: Outcome, name: str) -> str:
+    """One of `TIMES` of a run: `145 µs`, `≤ 145 µs`, `never`, `–`.
+
+    `(145 µs)`: it is not valid, or rests on too few requests.
+    """
+    ns = ranked(outcome, name)
+    if ns is None:
+        return "–"
+    if math.isinf(ns):
+        return show.time(ns)
+    if not (outcome.is_believed and is_carried([outcome], name)):
+        return f"({show.time(ns)})"
+    return f"≤ {show.time(ns, 1)}" if outcome.is_upper_bound else show.time(ns)
 
 
 def curves(outcomes: Sequence[Outcome]) -> tuple[Curve, ...]:

@@ -55,6 +55,24 @@ def test_a_median_has_the_runs_that_lost_requests() -> None:
     assert Load(1e4, (run(), run(), run(200))).middle("p99_ns") == 1e6
 
 
+@pytest.mark.parametrize(
+    ("requests", "correlation", "is_known"),
+    [(563, 1.0, True), (562, 1.0, False), (99, 1.0, False), (20_000, 101.0, False)],
+)
+def test_a_p99_of_too_few_requests_is_in_brackets_as_in_the_report(
+    requests: int, correlation: float, *, is_known: bool
+) -> None:
+    one = replace(run(requests=requests), p99_ns=1e6, correlation=correlation)
+    text = "1 ms" if is_known else "(1 ms)"
+    assert curves.cell(one, "p99_ns") == Load(1e4, (one,)).shown("p99_ns") == text
+    assert curves.cell(replace(one, verdict=Verdict.UNKNOWN), "p99_ns") == "(1 ms)"
+    upper = "≤ 1 ms" if is_known else "(1 ms)"
+    assert curves.cell(replace(one, over_surely=0), "p99_ns") == upper
+    two = Load(1e4, (one, one))
+    assert two.carries("p99_ns") == (requests != 99), "both together may be enough"
+    assert curves.cell(run(200), "p99_ns") == Load(1e4, (run(200),)).shown("p99_ns") == "never"
+
+
 def test_a_curve_in_short_has_no_load_at_which_most_runs_lost_requests() -> None:
     runs = [run(rps=1e4), run(rps=2e4), run(rps=3e4), run(200, rps=3e4), run(200, rps=3e4)]
     drawn = entries.spark(pa.concat_tables(map(columns.to_table, runs)))

@@ -67,6 +67,12 @@ def open_(
     unit: Unit = "",
     export: Export = None,
     results: Results = RESULTS,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", rich_help_panel=OUTPUT_PANEL, help="Also each load of a record by itself."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read results of k6, wrk, vegeta and others, and show what they can and cannot say.
@@ -75,7 +81,8 @@ def open_(
     its tool printed only a number. A dash means that the file cannot carry it. Beside it is from
     when it was measured and what made the load. Failed requests are counted apart.
 
-    Several files, and records of this lab, are put on one plot.
+    Several files, and records of this lab, are put in one table and on one plot. Each file follows
+    by itself, and with --all each load of a record.
 
     \b
     Examples:
@@ -109,7 +116,7 @@ def open_(
     if as_json:
         put_json(opened_file.table(sides))
     else:
-        _print(sides)
+        _print(sides, is_whole=every)
 
 
 def _path(name: str, results: Path) -> Path:
@@ -189,7 +196,8 @@ def _of_record(path: Path, first: int) -> list[Side]:
         ]
 
 
-def _print(sides: Sequence[Side]) -> None:
+def _print(sides: Sequence[Side], *, is_whole: bool) -> None:
+    """The comparison first, then each side by itself; loads of a record only if asked for."""
     from sojourn.cli.draw import escape, new_table, to_stdout
     from sojourn.report import opened, opened_writers
 
@@ -205,8 +213,13 @@ def _print(sides: Sequence[Side]) -> None:
         table(*(opened.side_by_side(sides) if len(sides) <= ROOM else opened.compact(sides)))
         for sentence in opened.caveats(sides):
             console.print(escape(sentence))
-    for side in sides:
+    loads = [] if is_whole else [side for side in sides if side.is_load]
+    if len(loads) == len(sides):  # nothing else is asked for than the loads of one record
+        loads = []
+    for side in (side for side in sides if side not in loads):
         console.print(f"\n[bold]{escape(side.heading)}[/]")
         table(opened.COLUMNS, opened.rows(side))
         for sentence in opened_writers.meaning(side):
             console.print(f"[dim]- {escape(sentence)}[/]")
+    if loads:
+        console.print(f"\n{len(loads)} loads of records are in the table alone; --all has each.")

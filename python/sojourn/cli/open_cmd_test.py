@@ -153,6 +153,16 @@ def test_a_record_is_put_beside_a_file(
     assert {one["measured_from"] for one in series[1:]} == {"intended"}
     first = next(n for n in series[1]["numbers"] if n["q"] == 0.5)
     assert first["value_ns"] == next(q.value for q in loads[0].quantiles if q.q == 0.5)
+    assert main(["open", "wrk.txt", str(opened.path)]) == Exit.OK
+    short = capsys.readouterr().out
+    assert "A: wrk.txt" in short
+    assert "B: " not in short, "a load of a record is a line of the comparison"
+    assert f"{len(loads)} loads of records are in the table alone; --all has each." in short
+    assert len(short.splitlines()) < len(loads) + 40
+    assert main(["open", "wrk.txt", str(opened.path), "--all"]) == Exit.OK
+    assert "B: " in capsys.readouterr().out
+    assert main(["open", str(opened.path)]) == Exit.OK
+    assert "A: " in capsys.readouterr().out, "nothing else was asked for"
 
 
 @pytest.mark.parametrize(

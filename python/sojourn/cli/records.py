@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from sojourn.cli import answered, lowered
 from sojourn.cli.options import RESULTS, AsJson, Export, RecordArgument, Results
 from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
+
+if TYPE_CHECKING:
+    from sojourn.report.writers import Exports
 
 
 def show(
@@ -82,7 +85,11 @@ def write(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write into this folder instead of the record. It is created."
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Write into this folder instead of the record. It is created. A name that ends in "
+            ".html, .txt, .md, .csv, .json or .tex: write only this file.",
         ),
     ] = None,
     results: Results = RESULTS,
@@ -100,6 +107,7 @@ def write(
       sojourn report --pictures
       sojourn report --all --results campaign
       sojourn report --out /tmp/report
+      sojourn report -o page.html
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
     from sojourn import extras, report, store
@@ -112,6 +120,10 @@ def write(
             fix="give one of the two",
         )
     exports = report.asked(export) if export else ()
+    if out is not None and not every and (form := report.form_of(out)):
+        asked = (*report.asked([f"{form}={out}"]), *exports)
+        _file(store.resolve(results, name), asked)
+        return
     extras.require(extras.PICTURES if pictures else extras.PAGES)
     if every and out is not None:
         raise SpecFault(
@@ -148,3 +160,17 @@ def write(
         report.export(findings, exports, parts())
     for page in [*pages, *(file for _, file in exports)]:
         put(str(page))
+
+
+def _file(path: Path, exports: Exports) -> None:
+    """Write only these files of a record."""
+    from sojourn import pipeline, report
+    from sojourn.questions import parts
+    from sojourn.store import files
+
+    lowered.for_writing(exports[0][1].absolute().parent)
+    findings = pipeline.findings_of(path)
+    with files.readable(path, pipeline.STRANGE):
+        report.export(findings, exports, parts())
+    for _, file in exports:
+        put(str(file))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import spec, store
+from sojourn import pipeline, spec, store
 from sojourn.cli.app import main
 from sojourn.errors import Exit
+from sojourn.report import testing
 
 
 @pytest.fixture
@@ -121,3 +122,27 @@ def test_one_that_is_being_measured_stops_all(
         assert rm(tmp_path, records[0].name, opened.path.name, "--yes") == Exit.FAILED
     assert "being measured" in capsys.readouterr().err
     assert left(tmp_path) == {*records, opened.path}
+
+
+@pytest.mark.parametrize("option", ["-o", "--out"])
+@pytest.mark.parametrize(("name_", "begins"), [("page.html", "<!doctype html"), ("a.json", "{")])
+def test_a_report_goes_into_the_one_file_that_is_named(
+    records: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    option: str,
+    name_: str,
+    begins: str,
+) -> None:
+    monkeypatch.setattr(pipeline, "findings_of", lambda _path: testing.findings())
+    before = sorted(records[2].rglob("*"))
+    file = tmp_path / name_
+    assert main(["report", str(records[2]), option, str(file)]) == Exit.OK
+    assert capsys.readouterr().out.splitlines() == [str(file)]
+    assert file.read_text("utf-8")[:20].lower().startswith(begins)
+    assert sorted(records[2].rglob("*")) == before
+    (tmp_path / "x.html").mkdir()
+    words = ["report", str(records[2]), option, str(tmp_path / "no" / "x.html")]
+    assert main(words) == Exit.USAGE

@@ -13,16 +13,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sojourn.plan.points import Misses, Outcome, Phase, Verdict
+from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.setting import NEIGHBOUR
 
 OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
 NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
 EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none was seen
 _SERVER_STOPPED = re.compile(r"(client \d+ of \d+: )?server stopped:")  # reasons of the generator
 MOSTLY = 0.5  # of the requests; above it it was no single stall
+DISTURBED_MAX = 0.5  # of the requests; above it the machine may have caused a run's misses
 EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
 CACHED_MAX = 1 << 14  # clusters of a run; what is cached of more would fill the memory
 
+NO_NEIGHBOUR = "none"  # as a point's setting says it
 LOAD_PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
 
@@ -123,11 +126,35 @@ def _surely(outcome: Outcome, seen: Misses) -> int | None:
         return None
     apart = outcome.undisturbed
     is_as_experienced = seen is not apart
-    if is_as_experienced and apart is not None and any(map(is_of_server, outcome.reasons)):
+    if is_as_experienced and apart is not None and _is_stopped(outcome):
         # Stops take capacity, too. So a miss may be theirs, unless it lies apart from them (M29).
         return min(outcome.over_surely, apart.over)
     others = max(0, (outcome.over_bound or 0) - seen.over)
     return max(0, min(outcome.over_surely - others, seen.over))
+
+
+def _is_stopped(outcome: Outcome) -> bool:
+    """Whether stops of the server's CPUs reached too many of its requests (M29)."""
+    is_judged = any(map(is_of_server, outcome.reasons))
+    return is_judged or is_mostly_disturbed(outcome.point, outcome.requests, outcome.undisturbed)
+
+
+def is_mostly_disturbed(point: Point, requests: int, apart: Misses | None) -> bool:
+    """Whether logged stops of the server's CPUs reached most requests of a run (M29).
+
+    This is one rule for every service. The generator voids such a run of a service that has CPUs of
+    its own. A service that may run on the client's CPUs waits for the client in every run, so its
+    job asks for no limit. Its misses are as doubtful. Beside a neighbour the stops are what a study
+    asks about, so all misses count.
+
+    Args:
+        point: that was measured.
+        requests: of the run.
+        apart: the same run without the windows that the log marks; None: nothing was marked.
+    """
+    if apart is None or point.setting.get(NEIGHBOUR, NO_NEIGHBOUR) != NO_NEIGHBOUR:
+        return False
+    return apart.requests < (1 - DISTURBED_MAX) * requests
 
 
 def is_of_server(reason: str) -> bool:

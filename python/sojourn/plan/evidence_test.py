@@ -12,6 +12,7 @@ from sojourn.plan import evidence
 from sojourn.plan.evidence import Trial, sizes, trials
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.rehearsal import imagine
+from sojourn.plan.setting import Setting
 
 BOUND_S = 1e-3
 
@@ -212,5 +213,22 @@ def test_of_a_run_that_stops_of_the_server_void_only_undisturbed_misses_are_sure
     assert trials([replace(void, over_surely=5)])[0].surely == 5
     many = replace(void, reasons=("client 2 of 4: server stopped: 60 % were disturbed",))
     assert trials([many])[0].surely == 8
-    late = replace(void, reasons=("client stopped: 60 %",))
+    late = replace(
+        void, reasons=("client stopped: 60 %",), undisturbed=replace(apart, requests=200)
+    )
     assert trials([late])[0].surely == 13
+
+
+@pytest.mark.parametrize(
+    ("requests", "neighbour", "wanted"), [(140, "none", 8), (141, "none", 13), (140, "spin", 13)]
+)
+def test_one_rule_for_misses_that_stops_of_the_server_reached(
+    requests: int, neighbour: str, wanted: int
+) -> None:
+    """A service without CPUs of its own has no void runs, so its reasons do not name the stops."""
+    apart = Misses(requests=requests, over=8, clusters=(8,))
+    point = replace(outcome().point, setting=Setting.of(neighbour=neighbour))
+    run = replace(outcome(), point=point, requests=282, over_bound=18, undisturbed=apart)
+    held = replace(run, verdict=Verdict.HOLDS, over_surely=13)
+    assert trials([held])[0].surely == wanted
+    assert trials([replace(held, verdict=Verdict.VIOLATED)])[0].surely == wanted

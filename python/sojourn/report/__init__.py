@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from sojourn.report.files import write
     from sojourn.report.parts import Parts
     from sojourn.report.terminal import answer, text
-    from sojourn.report.writers import Exports, asked, export
+    from sojourn.report.writers import Exports, asked, export, form_of
 
-__all__ = ["Exports", "Parts", "answer", "asked", "export", "text", "write"]
+__all__ = ["Exports", "Parts", "answer", "asked", "export", "form_of", "text", "write"]
 
 __getattr__ = late.names(
     __name__,
@@ -23,6 +23,6 @@ __getattr__ = late.names(
         "files": ["write"],
         "parts": ["Parts"],
         "terminal": ["answer", "text"],
-        "writers": ["Exports", "asked", "export"],
+        "writers": ["Exports", "asked", "export", "form_of"],
     },
 )

@@ -125,14 +125,14 @@ def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
     assert not arrow["is_sure"]
 
 
-def test_a_run_without_its_tail_points_upwards_from_the_quantile_below() -> None:
+def test_a_run_without_its_tail_points_upwards_from_the_bound_of_its_load() -> None:
     point = EVERY["realistic"].services[1].points[6]
     figure = next(
         f for f in drawings(EVERY["realistic"]) if f.name == "nginx-p99-against-load" and f.chart
     )
     rows = cast("dict[str, Rows]", (figure.chart or {})["datasets"])["runs"]
     seen = [row for row in rows if row["status"] == "at least"]
-    assert {row["y"] for row in seen} == {dict(run.quantiles)[0.95] for run in point.runs}
+    assert {row["y"] for row in seen} == {limits.of_load(point, 0.99)}
 
 
 def test_a_refused_quantile_with_a_lower_limit_of_its_own_starts_there() -> None:

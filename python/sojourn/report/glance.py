@@ -47,7 +47,17 @@ def _text(service: ServiceFinding, target: str, command: str, width: int) -> str
 
 
 def sentence(service: ServiceFinding, target: str) -> str:
-    """The answer in one sentence, the number with its interval first."""
+    """The answer in one sentence, the number with its interval first; or that it is unknown."""
+    message = _sentence(service, target)
+    if service.verdict is not Verdict.UNKNOWN or "unknown" in message:
+        return message
+    search = service.section(MaxLoad)
+    reasons = [*(search.reasons if search else ()), *service.reasons]
+    why = next((f": {reason}" for reason in reasons if reason != NOT_RESTARTED), "")
+    return f"{message} The answer is unknown{why}."
+
+
+def _sentence(service: ServiceFinding, target: str) -> str:
     search = service.section(MaxLoad)
     most = _saturates(service)
     if search is not None and search.border is not None and service.qos is not None:
@@ -62,7 +72,7 @@ def sentence(service: ServiceFinding, target: str) -> str:
     why = next((reason for reason in reasons if reason != NOT_RESTARTED), "nothing was measured")
     if most:
         return f"{most}: {target}. How much of it fits within a bound is unknown: {why}."
-    return f"Nothing is known of {target}: {why}."
+    return f"How much load {target} takes is unknown: {why}."
 
 
 def _bound(qos: Qos) -> str:

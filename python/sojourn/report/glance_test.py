@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.analysis import lqos
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.plan.axis import Target
 from sojourn.plan.points import Verdict
 from sojourn.report import glance, testing
@@ -18,10 +19,10 @@ from sojourn.testing_questions import parts
     ("asked", "target"),
     [
         (Qos(q=0.99, bound="1ms"), "p99 ≤ 1 ms"),
-        (Qos(q=0.99, rule=QosRule.LOW_LOAD), "p99 ≤ 1 ms (5 times p99 at 20 % load)"),
+        (Qos(q=0.99, rule=QosRule.LOW_LOAD), "p99 ≤ 1 ms (5 times p99 at 20 % load, 200 µs)"),
         (
             Qos(q=0.95, rule=QosRule.LOW_LOAD, factor=3, at_fraction=0.1),
-            "p95 ≤ 1 ms (3 times p95 at 10 % load)",
+            "p95 ≤ 1 ms (3 times p95 at 10 % load, 333 µs)",
         ),
     ],
 )
@@ -30,6 +31,20 @@ def test_a_bound_that_was_measured_says_where_it_comes_from(asked: Qos, target: 
     known = lqos.qos(spec, Target(q=asked.q, bound_ns=1e6, rule=asked.rule))
     service = replace(testing.memcached(), qos=known)
     assert f" fit within {target}: http://x/ (" in glance.sentence(service, "http://x/")
+
+
+def test_an_answer_that_is_unknown_has_that_word() -> None:
+    """An interval that is too wide to decide by looked like an answer."""
+    service = testing.memcached()
+    assert "unknown" not in glance.sentence(service, "http://x/")
+    search = service.section(MaxLoad)
+    assert search is not None
+    wide = replace(search, verdict=Verdict.UNKNOWN, reasons=("its ends differ by 5.4",))
+    open_ = replace(service, verdict=Verdict.UNKNOWN, sections={"max_load": wide})
+    message = glance.sentence(open_, "http://x/")
+    assert message.endswith(" The answer is unknown: its ends differ by 5.4.")
+    none = replace(service, verdict=Verdict.UNKNOWN, sections={}, max_rps=None, reasons=("no",))
+    assert glance.sentence(none, "http://x/") == "How much load http://x/ takes is unknown: no."
 
 
 def test_without_a_valid_load_a_table_takes_the_place_of_an_empty_plot() -> None:

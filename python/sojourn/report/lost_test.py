@@ -9,6 +9,8 @@ from sojourn.findings.findings import Findings
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import page_test, people, testing, text, verdict_of_all
+from sojourn.report import parts as parts_of
+from sojourn.report.writers import WRITERS
 from sojourn.testing_questions import parts
 
 STOPPED = (
@@ -95,6 +97,13 @@ def test_loads_that_are_not_believed_are_one_sentence() -> None:
     assert people.invalid_loads(believed) == ""
 
 
+def _written(findings: Findings) -> list[str]:
+    """The tables of loads as Markdown and as LaTeX, without their escapes."""
+    with parts_of.using(parts()):
+        files = [WRITERS[name].content(findings).decode() for name in ("markdown", "latex")]
+    return [file.replace("\\", "") for file in files]
+
+
 def test_a_verdict_that_differs_from_its_own_run_is_explained() -> None:
     service = testing.memcached()
     assert verdict_of_all.text(service) == ""
@@ -109,5 +118,10 @@ def test_a_verdict_that_differs_from_its_own_run_is_explained() -> None:
     short = replace(service, points=(few, *service.points[1:]))
     message = verdict_of_all.text(short)
     assert message.startswith("At 10 % load the p99 of its own runs is not known, and they do not")
+    every = replace(testing.findings(), services=(short,))
+    (row,) = [line for line in text(every, parts(), 100).splitlines() if line.startswith("  10 %")]
+    assert "✗ violated" in row
+    for shown in (text(every, parts(), 100), *_written(every)):
+        assert message in " ".join(shown.split()), "the verdict of the row is explained below it"
     missing = replace(few, missed=(0.99, 2e6))
     assert verdict_of_all.text(replace(service, points=(missing, *service.points[1:]))) == ""

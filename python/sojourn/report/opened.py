@@ -67,6 +67,11 @@ class Side:
     dots: tuple[tuple[float, float], ...] = ()
 
     @property
+    def is_load(self) -> bool:
+        """Whether it is a load of a record of this lab."""
+        return self.facts is OWN
+
+    @property
     def heading(self) -> str:
         """`A: k6.json (k6-json), 1,234 requests in 3.0 s, 411/s; 3 failed: status 500 3`."""
         count = "requests not counted" if self.requests is None else f"{self.requests:,} requests"

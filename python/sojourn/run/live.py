@@ -143,7 +143,8 @@ class RunningService:
         if not self.is_foreign or {*where.server}.isdisjoint(where.client):
             return watched
         # It may run on the client's CPUs, of which the client has a log of its own. There it waits
-        # for the client, which is how this service is used here, so such waits void nothing.
+        # for the client, which is how this service is used here, so such waits void nothing. What
+        # missed while they reached most requests still does not count as its own (evidence.py).
         apart = ",".join(str(cpu) for cpu in where.server if cpu not in where.client)
         return {**watched, "server_cpus": apart, "disturbed_share_max": 1.0} if apart else {}
 

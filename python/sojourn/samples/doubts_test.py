@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from sojourn import samples
 from sojourn.plan import Phase, Point
+from sojourn.plan.evidence import trials
 from sojourn.plan.setting import Setting
 from sojourn.samples import lateness, made
 from sojourn.samples.testing_point import first_point, stated
@@ -172,6 +174,40 @@ def test_no_miss_is_the_services_own_where_stops_of_its_cpus_have_no_log(
     )
     outcome = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
     assert (outcome.over_bound, outcome.over_surely) == (9, surely)
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "lacks", "neighbour", "surely"),
+    [
+        ((0, 1), [], "none", 9),
+        ((0,), [], "none", None),  # half of the requests: the machine does not decide
+        ((0, 1), ["run delay: none"], "none", None),
+        ((0, 1), [], "spin", None),  # what the neighbour takes is what the study asks about
+    ],
+)
+def test_a_run_that_was_mostly_disturbed_is_evidence_from_one_side_whatever_its_job_allows(
+    point: Point,
+    tmp_path: Path,
+    *,
+    disturbed: tuple[int, ...],
+    lacks: list[str],
+    neighbour: str,
+    surely: int | None,
+) -> None:
+    """All misses of an unpinned service counted, and not those of a pinned one."""
+    load = made.result(
+        [1e5, *(7e5 for _ in range(9))],
+        verdict="violated",
+        job={"qos_bound": "500us", "qos_quantile": 0.5, "disturbed_share_max": 1.0},
+        server_stops={**_LOGGED, "lacks": lacks},
+        windows={"length_ns": 250_000, "n": [5, 3, 2], "k": [5, 3, 1], "over": 9},
+    )
+    load["windows"]["disturbed"] = disturbed
+    asked = stated(point, phase=Phase.SEARCH, setting=Setting.of(neighbour=neighbour))
+    outcome = samples.read(made.put(tmp_path, asked, load))
+    assert (outcome.verdict, outcome.over_surely) == ("violated", surely)
+    offered = replace(outcome, point=replace(outcome.point, offered_rps=100.0))
+    assert trials([offered])[0].surely == (None if surely is None else 1)
 
 
 def test_a_run_that_the_lab_voids_is_no_evidence_from_either_side(

@@ -10,6 +10,7 @@ from typing import Any
 from sojourn import units
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, traced
+from sojourn.plan.evidence import is_mostly_disturbed
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
 from sojourn.samples import clusters, dependence, excluded, failed, lateness, raw
 from sojourn.samples.contract import LoadResult, load_result
@@ -37,13 +38,14 @@ def read(folder: Path) -> Outcome:
     result = load_result(at)
     span, probe = result.sojourn_ns, probe_result(folder)
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
-    is_one_sided = is_upper(result, verdict)
+    ratio = correlation(folder, result).ratio
+    missed, undisturbed = misses(folder, result, ratio)
+    is_disturbed = is_logged(result) and is_mostly_disturbed(point, span.count, undisturbed)
+    is_one_sided = is_upper(result, verdict) or (is_disturbed and verdict is not Verdict.UNKNOWN)
     doubts = (unfelt(folder / SERVICE), not_as_asked(folder / HOST), *not_one(folder / HOSTS))
     for why in filter(None, doubts):
         verdict, reasons, is_one_sided = Verdict.UNKNOWN, (why, *reasons), False
     did = neighbour(folder / HOST).get("progress", {})
-    ratio = correlation(folder, result).ratio
-    missed, undisturbed = misses(folder, result, ratio)
     return Outcome(
         point=point,
         verdict=verdict,
@@ -102,11 +104,11 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if lateness.added_ns(result) is None and not rules.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = rules.is_decided and result.verdict is Verdict.HOLDS
-    is_logged = result.server_stops is not None and result.server_stops.is_whole
-    if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or is_logged):
+    if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or is_logged(result)):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
-            f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"
+            f"CPUs, {OTHERS_MAX:.0%} may be where no log says when; end them, or give the server "
+            "CPUs of its own"
         )
         return Verdict.UNKNOWN, (why, *result.reasons)
     is_only_near = result.verdict is Verdict.UNKNOWN and all(
@@ -115,6 +117,11 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.upper_bounds and is_only_near:  # its numbers are sound, and the bound is within them
         return Verdict.VIOLATED, result.reasons
     return result.verdict, result.reasons
+
+
+def is_logged(result: LoadResult) -> bool:
+    """Whether a log has all that kept the service from its CPUs (M29)."""
+    return result.server_stops is not None and result.server_stops.is_whole
 
 
 def is_upper(result: LoadResult, verdict: Verdict) -> bool:

@@ -92,7 +92,7 @@ def estimate(
     effective = times.n / max(1.0, correlation)
     needed = smallest_sample(q, confidence=confidence)
     lower, upper = ranks(effective, q, confidence=confidence)
-    if times.n < needed or effective * (1 - q) < EXCEEDANCES_MIN:
+    if is_refused(times.n, effective, q, confidence=confidence):
         return Estimate(
             q=q,
             value=None,
@@ -113,6 +113,16 @@ def estimate(
         requests=times.n,
         effective=effective,
     )
+
+
+def is_refused(n: float, effective: float, q: float, *, confidence: float = 0.95) -> bool:
+    """Whether `n` requests that count as `effective` independent ones do not carry quantile `q`.
+
+    >>> is_refused(563, 563, 0.99), is_refused(562, 562, 0.99), is_refused(563, 100, 0.99)
+    (False, True, True)
+    """
+    is_small = n < smallest_sample(q, confidence=confidence)
+    return is_small or effective * (1 - q) < EXCEEDANCES_MIN
 
 
 def sample(times: Times, q: float) -> float | None:

@@ -16,7 +16,6 @@ from sojourn.browse import curves, narrowing, records
 from sojourn.browse.words import load_words
 from sojourn.errors import Fault
 from sojourn.plan import Outcome
-from sojourn.report import show
 from sojourn.store import files
 from sojourn.store.lock import is_live
 from sojourn.store.record import OF_RECORD
@@ -97,7 +96,7 @@ def _row(outcome: Outcome) -> tuple[str, str, str, str]:
     """What was measured, its p99, the verdict, and why it does not count."""
     point = outcome.point
     what = f"{point.service} {point.phase} {load_words(point).strip()}"
-    p99 = show.time(curves.ranked(outcome, "p99_ns"))
+    p99 = curves.cell(outcome, "p99_ns")
     verdict = str(outcome.verdict) if outcome.is_believed else "unknown"
     return what, p99, verdict, "; ".join(records.refusals(outcome))
 

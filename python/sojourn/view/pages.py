@@ -79,7 +79,7 @@ def _templates() -> Environment:
         "choose": choose,
         "utc": utc,
         "time": show.time,
-        "ranked": curves.ranked,
+        "cell": curves.cell,
         "version": sojourn.__version__,
     }
     return environment

@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sojourn.browse.curves import Curve, number
+from sojourn.browse.curves import Curve, cell, is_carried, number
 from sojourn.browse.narrowing import Step
+from sojourn.plan.points import Outcome
 from sojourn.units import show_count, show_ns
 
 SIDE = 1000
@@ -36,11 +37,11 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: its name, a number for its colour, its line and its dots."""
+    """One curve: its name, a number for its colour, its lines and its dots."""
 
     name: str
     number: int
-    line: str
+    lines: tuple[str, ...]
     dots: tuple[Dot, ...]
 
 
@@ -98,25 +99,37 @@ def plot(title: str, lines: Sequence[Line]) -> Plot | None:
 def _series(
     line: Line, number_of: int, top: float, decades: tuple[int, int], *, has_dots: bool
 ) -> Series:
-    path, dots = [], []
+    pieces: list[list[str]] = [[]]
+    dots = []
     for load in line.curve.loads:
         x = round(SIDE * load.rps / top)
-        if (middle := load.middle(Y)) is not None and 0 < middle < math.inf:
-            path.append(f"{x},{_y(middle, decades)}")
+        middle = load.middle(Y)
+        if middle is not None and 0 < middle < math.inf and load.carries(Y):
+            pieces[-1].append(f"{x},{_y(middle, decades)}")
+        elif pieces[-1]:  # the line ends where no number is known, as in the report
+            pieces.append([])
         for run in load.runs if has_dots else load.believed[:1]:
             if (ns := number(run, Y)) is None or ns <= 0:
                 continue
-            why = "" if run.is_believed else f", does not count: {(*run.reasons, 'not steady')[0]}"
+            why = _why(run)
             dots.append(
                 Dot(
                     x,
                     _y(ns, decades),
-                    f"{line.name}: p99 {show_ns(ns)} at {show_count(load.rps)}/s{why}",
-                    run.is_believed,
+                    f"{line.name}: p99 {cell(run, Y)} at {show_count(load.rps)}/s{why}",
+                    not why,
                     f"{line.link}&rps={load.rps!r}" if line.link else "",
                 )
             )
-    return Series(line.name, number_of, " ".join(path), tuple(dots))
+    lines = tuple(" ".join(piece) for piece in pieces if piece)
+    return Series(line.name, number_of, lines, tuple(dots))
+
+
+def _why(run: Outcome) -> str:
+    """Why the p99 of a run is no number; "" if it is one."""
+    if not run.is_believed:
+        return f", does not count: {(*run.reasons, 'not steady')[0]}"
+    return "" if is_carried([run], Y) else f", too few requests: {run.requests:,}"
 
 
 def _y(ns: float, decades: tuple[int, int]) -> int:

@@ -162,10 +162,28 @@ def test_a_load_at_which_lost_requests_decide_has_dots_and_no_place_on_the_line(
 ) -> None:
     known = records.seen(results / NAME)
     run = next(one for one in known.outcomes if one.p99_ns and one.is_believed)
+    run = replace(run, requests=1000, correlation=1.0)
     lost = replace(run, requests=100, lost=50, p99_ns=None)
     loads = (Load(1000.0, (run,)), Load(2000.0, (run, lost, lost)))
     drawn = plot.plot("p99", [plot.Line("a", Curve("a", "", loads))])
     assert drawn is not None
     (one,) = drawn.series
-    assert len(one.line.split()) == 1
+    assert [len(line.split()) for line in one.lines] == [1]
     assert len(one.dots) == 2
+
+
+def test_a_line_goes_only_through_loads_that_have_a_p99_in_the_report(results: Path) -> None:
+    known = records.seen(results / NAME)
+    run = next(one for one in known.outcomes if one.p99_ns and one.is_believed)
+    run = replace(run, requests=1000, correlation=1.0)
+    few = replace(run, requests=300)
+    loads = [Load(1e3, (run,)), Load(2e3, (few, few)), Load(3e3, (few,)), Load(4e3, (run,))]
+    drawn = plot.plot("p99", [plot.Line("a", Curve("a", "", tuple(loads)))])
+    assert drawn is not None
+    (one,) = drawn.series
+    assert [len(line.split()) for line in one.lines] == [2, 1], "two runs together are enough"
+    assert [dot.is_believed for dot in one.dots] == [True, False, False, False, True]
+    assert "too few requests: 300" in one.dots[1].words
+    values = {"title": "", "sides": [], "curves_most": 1, "lines_most": 1}
+    text = pages.fragment("sides.html.j2", plots=[drawn], **values)
+    assert text.count("<polyline") == 2

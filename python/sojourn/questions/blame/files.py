@@ -27,10 +27,15 @@ Floats = NDArray[np.float64]
 
 
 class SuspectTable(Table):
-    """Who was suspected: as the study names it, and what the kernel calls its threads."""
+    """Who was suspected: as the study names it, and what the kernel calls its threads.
+
+    Attributes:
+        scripts: what an interpreter runs, for each of `pids`; "": nothing. () in older records.
+    """
 
     name: str
     pids: list[int] = Field(default_factory=list)
+    scripts: list[str] = Field(default_factory=list)
     tids: list[int] = Field(default_factory=list)
     comms: list[str] = Field(default_factory=list)
 

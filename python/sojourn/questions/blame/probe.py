@@ -24,7 +24,7 @@ from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes import trace
 from sojourn.errors import Fault
 from sojourn.host.tree import Tree
-from sojourn.places import halt, proc
+from sojourn.places import halt, proc, scripts
 from sojourn.plan import Point
 from sojourn.questions.blame import asks, counters, stops
 from sojourn.questions.blame.counters import Counters, Reading, Threads, Use
@@ -216,6 +216,7 @@ def _suspect_json(one: Suspect) -> dict[str, Any]:
     return {
         "name": one.name,
         "pids": list(one.pids),
+        "scripts": [scripts.of_process(pid) for pid in one.pids],
         "tids": [tid for tid, _ in tasks],
         "comms": sorted({comm for _, comm in tasks}),
     }

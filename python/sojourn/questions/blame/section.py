@@ -245,7 +245,7 @@ class BlameShown(Shown):
         yield "who is to blame ".ljust(width, "=")
         for row in section.rows:
             on = f", on {row.resource}" if row.resource else ""
-            yield f"{row.name}: {row.word}{on}"[:width]
+            yield f"{row.who}: {row.word}{on}"[:width]
             for record in _records(row):
                 line = f"  {record['comparison']!s:<27} {record['with']!s:>8} / "
                 line += f"{record['without']!s:<8} = {record['said']}"

@@ -18,12 +18,15 @@ from sojourn.questions.blame.paired_costs import Change
 from sojourn.questions.blame.plan import State
 from sojourn.questions.blame.randomisation import Contrast, Floats
 from sojourn.text.numbers import percent
+from sojourn.visible import in_line
 
 GUILTY, CLEARED, UNDECIDED = "guilty", "cleared", "undecided"
 CPU, NETWORK, DISK, MEMORY = "the CPU", "the network (soft-IRQ)", "the disk", "memory or cache"
 WAIT, SOFTIRQ, OWN, OTHERS = "run-queue delay", "soft-IRQ", "CPU time", "others on its CPUs"
 BLOCK_IO = "block_io"  # what the tracer calls a wait for the disk; a fault waits for locks too
 HALF = 0.5
+ORDINARY = ("name:", "cgroup:", "pid:")  # suspects that the study did not start
+LISTED = 3  # processes of a suspect that are listed
 DISK_MIN = 0.1  # of the bytes of the service and all suspects: who moves less has not the disk
 STILL_MAX, USES_MIN = 0.05, 0.01  # of its CPU time while it was stopped; of a CPU, to be judged
 
@@ -44,6 +47,7 @@ class Row:
         traced_share: of the excess of the slowest requests, by the tracer; None: it did not look.
         matters: ratio from which on a difference is one.
         doubt: why it is undecided, beyond its intervals; "" if nothing.
+        processes: number and script of each, in the first record that has them.
     """
 
     name: str
@@ -58,6 +62,16 @@ class Row:
     traced_share: float | None
     matters: float
     doubt: str = ""
+    processes: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def who(self) -> str:
+        """Its name, with what tells it from others of that name: `python (pid 12: train.py)`."""
+        each = [f"{pid}: {in_line(name)}" if name else f"{pid}" for pid, name in self.processes]
+        if not each or not self.name.startswith(ORDINARY):  # a neighbour's numbers say nothing
+            return self.name
+        more = f" and {len(each) - LISTED} more" if len(each) > LISTED else ""
+        return f"{self.name} (pid {', '.join(each[:LISTED])}{more})"
 
     @property
     def is_hidden(self) -> bool:
@@ -146,6 +160,7 @@ def suspect_row(
         still_share=_used(still, number, "cpu_ns") / 1e9,
         disk_bytes_per_s=_used(ran, number, "disk_bytes"),
         traced_share=_share_of(number, traces),
+        processes=_processes(number, traces),
     )
     if row.cpu_share > USES_MIN and row.still_share > STILL_MAX * row.cpu_share:
         used = percent(row.still_share / row.cpu_share)
@@ -217,6 +232,15 @@ def resource(row: Row, *, reads_disk: bool, uses_disk: bool, traces: Sequence[Bl
         return CPU if max(sure, key=lambda one: one.more) is wait else MEMORY
     waits = _kind_share(BLOCK_IO, traces) > HALF
     return DISK if uses_disk and (reads_disk or waits) else ""
+
+
+def _processes(number: int, points: Sequence[Blamed]) -> tuple[tuple[int, str], ...]:
+    """The processes of a suspect, at the first point that has any."""
+    for one in points:
+        if number < len(one.file.suspects) and (pids := one.file.suspects[number].pids):
+            scripts = one.file.suspects[number].scripts or [""] * len(pids)
+            return tuple(zip(pids, scripts, strict=False))
+    return ()
 
 
 def _share_of(number: int, traces: Sequence[Blamed]) -> float | None:

@@ -13,7 +13,7 @@ from sojourn.stats.interval import Interval
 
 # fmt: off
 COLUMNS = (
-    "suspect", "verdict", "resource", "comparison", "with_ns", "with_lo_ns", "with_hi_ns",
+    "suspect", "who", "verdict", "resource", "comparison", "with_ns", "with_lo_ns", "with_hi_ns",
     "without_ns", "without_lo_ns", "without_hi_ns", "ratio", "lo", "hi", "p", "p_holm", "blocks",
     "requests", "refused",
 )
@@ -35,6 +35,7 @@ def _records(row: Row) -> Iterator[Record]:
         report = limit(one) or (f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if is_known else "")
         yield {
             "suspect": row.name,
+            "who": row.who,
             "verdict": row.word,
             "resource": row.resource,
             "comparison": what,
@@ -71,6 +72,7 @@ def costs(blames: Blames) -> list[Record]:
     return [
         {
             "suspect": row.name,
+            "who": row.who,
             "cpu": show.share(row.cpu_share),
             "still": show.share(row.still_share),
             "disk": f"{show.count(row.disk_bytes_per_s)}B/s",

@@ -140,7 +140,7 @@ def _runs(service: ServiceFinding, q: float) -> Iterator[plot.Mark]:
     """Believed numbers of runs as dots; of runs that are not believed, a cross for each."""
     for point in service.points:
         for run in point.runs:
-            own = known.of_one(run, q)
+            own = known.of_one(run, q, point)
             if own.ns is not None and own.sort is not Sort.AT_LEAST:
                 sign = "x" if own.sort is Sort.DOUBTED else "."
                 yield plot.Mark(x=point.fraction, y=own.ns, sign=sign)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import curve_layers, known, marks, thin
+from sojourn.report.draw import curve_layers, known, limits, marks, thin
 from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, slug
 from sojourn.report.draw.table import Record, from_records, number
@@ -18,8 +18,8 @@ from sojourn.report.draw.table import Record, from_records, number
 # fmt: off
 COLUMNS = (
     "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "known", "value_ns",
-    "lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "least_ns", "not_believed_ns",
-    "requests", "effective", "verdict", "reason",
+    "lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "least_ns", "at_least_ns",
+    "not_believed_ns", "requests", "effective", "verdict", "reason",
 )
 # fmt: on
 
@@ -88,7 +88,7 @@ def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
 def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
     for point in service.points:
         for run in point.runs:
-            own = known.of_one(run, q)
+            own = known.of_one(run, q, point)
             yield {
                 "what": "run",
                 "fraction": point.fraction,
@@ -112,8 +112,8 @@ def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
         f"Every dot is one run on a freshly started server. Left of the dots: the bar across is"
         f" {label} over all valid runs of the load. The thin line is its 95 % interval within the"
         " runs, the broad pale one that over restarts. An arrow downwards: the number is an upper"
-        " bound. A hollow dot is a run that failed a self-check: it decides nothing, and no curve"
-        f" goes through it. {lines}"
+        f" bound. {limits.RULE} A hollow dot is a run that failed a self-check: it decides nothing,"
+        f" and no curve goes through it. {lines}"
     ).strip()
 
 

@@ -128,8 +128,12 @@ def of_load(point: LoadPoint, q: float | None) -> Known:
     return _doubted(runs, q, short=_short(estimate, point), reason=why)
 
 
-def of_one(run: Run, q: float | None) -> Known:
-    """The same of one run, whose intervals are not drawn."""
+def of_one(run: Run, q: float | None, point: LoadPoint) -> Known:
+    """The same of one run of a load, whose intervals are not drawn.
+
+    Where it has no number it is at least what its load is: a run alone has no bound with a
+    confidence, and two kinds of bounds in one picture would contradict each other.
+    """
     value, why = of_run(run, q), show.sentences(run.reasons)
     short = reasons.short(run.reasons[0]) if run.reasons else UNSURE
     if not run.is_believed:
@@ -139,7 +143,7 @@ def of_one(run: Run, q: float | None) -> Known:
         sort = Sort.AT_MOST if late else Sort.NUMBER
         sort = Sort.ENDLESS if math.isinf(value) else sort
         return Known(sort=sort, ns=value, least_ns=value - late if late else None, reason=why)
-    at_least = limits.of_run(run, q) if q else None
+    at_least = limits.of_load(point, q) if q else None
     if at_least is not None:
         return Known(sort=Sort.AT_LEAST, ns=at_least, short=UNSURE, reason=why)
     return _doubted([run], q, short=short, reason=why)

@@ -9,9 +9,10 @@ import pytest
 
 from sojourn.findings.load_point import LoadPoint
 from sojourn.report import show, testing, testing_points
-from sojourn.report.draw import known, known_layers
+from sojourn.report.draw import curve, known, known_layers, limits
 from sojourn.report.draw.known import Sort
 from sojourn.report.draw.table import Record
+from sojourn.report.figures import overview
 
 STOPPED = "client stopped: the client did not run for 40 ms in 9 outages: {} % of the time; …"
 BASE = testing.memcached().points[4]
@@ -96,10 +97,10 @@ def test_only_what_was_not_measured_has_no_place() -> None:
 def test_a_run_is_a_bound_or_doubted_like_its_load() -> None:
     run = BASE.runs[0]
     late = replace(run, lateness_ns=((0.99, 1e5),))
-    assert known.of_one(run, 0.99).sort is Sort.NUMBER
-    assert known.of_one(late, 0.99).sort is Sort.AT_MOST
-    assert known.of_one(late, 0.5).sort is Sort.NUMBER
-    assert known.of_one(stopped(3).runs[0], 0.99).sort is Sort.DOUBTED
+    assert known.of_one(run, 0.99, BASE).sort is Sort.NUMBER
+    assert known.of_one(late, 0.99, BASE).sort is Sort.AT_MOST
+    assert known.of_one(late, 0.5, BASE).sort is Sort.NUMBER
+    assert known.of_one(stopped(3).runs[0], 0.99, stopped(3)).sort is Sort.DOUBTED
 
 
 def records(*points: LoadPoint) -> list[Record]:
@@ -166,3 +167,17 @@ def test_where_a_load_misses_its_target_the_tail_is_no_less_than_the_target() ->
     assert known.of_load(missed, 0.9) == known.of_load(point, 0.9)
     lower = replace(point, missed=(0.99, (least.ns or 0.0) / 2))
     assert known.of_load(lower, 0.99) == least
+
+
+def test_a_run_without_a_number_has_the_bound_of_its_load() -> None:
+    """Two figures of one load had bounds of two kinds."""
+    point = testing_points.refused(BASE)
+    run = replace(point.runs[0], quantiles=((0.95, 9e9), (0.99, None)))
+    load = known.of_load(point, 0.99)
+    assert known.of_one(run, 0.99, point).row["at_least_ns"] == load.row["at_least_ns"] == load.ns
+    assert limits.RULE in overview.draw(testing.findings())[0].caption
+    service = replace(testing.memcached(), points=(replace(point, runs=(run,)),))
+    figure = curve.draw(service, 0.99)
+    assert limits.RULE in figure.caption
+    at = figure.table.columns.index("at_least_ns")
+    assert [row[at] for row in figure.table.rows[:2]] == [load.ns, load.ns]

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import math
 
-from sojourn.findings.load_point import LoadPoint, Run
+from sojourn.findings.load_point import LoadPoint
 from sojourn.report.draw.lookup import of_point
 from sojourn.stats.interval import Estimate
+
+RULE = (
+    "An arrow upwards starts at the least that the number of a load can be. That is the lower end"
+    " of its 95 % interval, or else that of the next lower quantile. Where the load misses its"
+    " target it is at least the target."
+)
 
 
 def of_load(point: LoadPoint, q: float) -> float | None:
@@ -30,13 +36,6 @@ def of_load(point: LoadPoint, q: float) -> float | None:
     if point.missed is None or q < point.missed[0]:
         return measured
     return max(measured or 0.0, point.missed[1])
-
-
-def of_run(run: Run, q: float) -> float | None:
-    """The same for one run, which has values alone."""
-    below = sorted((other, ns) for other, ns in run.quantiles if other <= q and ns is not None)
-    finite = [ns for _, ns in below if ns is not None and math.isfinite(ns)]
-    return finite[-1] if finite else None
 
 
 def is_open(estimate: Estimate | None) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show, tiles, volume
-from sojourn.report.draw import known, overview_layers
+from sojourn.report.draw import known, limits, overview_layers
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.marks import word
@@ -79,10 +79,10 @@ def _caption(services: Sequence[ServiceFinding]) -> str:
     band = any((m := s.section(MaxLoad)) and m.border for s in services)
     return (
         "A solid mark is the number over all valid runs of a load, its line the 95 % interval."
-        " An arrow downwards starts at a number that is an upper bound, an arrow upwards at the"
-        " least that it can be. A hollow mark is what runs measured that are not valid; it"
-        " decides nothing, and the curve does not go through it. The curve is dashed where a load"
-        " between has no number, or where an end is a bound."
+        f" An arrow downwards starts at a number that is an upper bound. {limits.RULE} A hollow"
+        " mark is what runs measured that are not valid; it decides nothing, and the curve does not"
+        " go through it. The curve is dashed where a load between has no number, or where an end is"
+        " a bound."
         + (" Shaded: how much load fits." if band else "")
         + " Ctrl and wheel zoom, dragging moves, a double click resets; a click on a name in the"
         " legend shows it alone."

@@ -60,7 +60,7 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
         estimate = of_point(point, q)
         across = estimate.across_restarts if estimate else None
         for place, run in enumerate(point.runs):
-            own = known.of_one(run, q)
+            own = known.of_one(run, q, point)
             records.append(
                 {
                     **own.row,

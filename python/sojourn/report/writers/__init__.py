@@ -41,6 +41,25 @@ WRITERS: Mapping[str, Writer] = kinds.table(
 Exports: TypeAlias = Sequence[tuple[Writer, Path]]
 
 
+ENDINGS: Mapping[str, str] = {
+    ".html": "html",
+    ".txt": "text",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+}
+
+
+def form_of(path: Path) -> str:
+    """The format that the ending of a file's name means; "" if it is none, or of a folder.
+
+    >>> form_of(Path("page.html")), form_of(Path("reports")), form_of(Path("v1.2"))
+    ('html', '', '')
+    """
+    return "" if path.is_dir() else ENDINGS.get(path.suffix, "")
+
+
 def asked(texts: Iterable[str]) -> Exports:
     """Format and file of each `FORMAT=FILE`.
 

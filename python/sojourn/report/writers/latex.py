@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings, ServiceFinding
-from sojourn.report import show
+from sojourn.report import show, verdict_of_all
 from sojourn.report.writers.writer import Writer
 from sojourn.visible import in_line
 
@@ -66,6 +66,8 @@ def _service(findings: Findings, service: ServiceFinding) -> Iterator[str]:
         yield _row([show.load(point.fraction), rate, *numbers, point.verdict.value])
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
+    if why := verdict_of_all.text(service):
+        yield rf"  \\ {{\footnotesize {escaped(why)}}}"
     yield r"\end{table}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
-from sojourn.report import headline, openings, show, state
+from sojourn.report import headline, openings, show, state, verdict_of_all
 from sojourn.report.writers.writer import Writer
 from sojourn.text.markdown import plain, row
 
@@ -37,6 +37,9 @@ def _service(service: ServiceFinding) -> Iterator[str]:
     if service.points:
         yield ""
         yield from _loads(service.points)
+        if why := verdict_of_all.text(service):
+            yield ""
+            yield plain(why)
 
 
 def _loads(points: Sequence[LoadPoint]) -> Iterator[str]:
