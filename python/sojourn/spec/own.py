@@ -135,6 +135,7 @@ def written(
         )
         + (qos or qos_lines(0.99, ""))
         + _TAIL
+        + ("" if "timely_within" in load else _TIMELY)
         + "".join(f"{key} = {value}\n" for key, value in load.items())
     )
 
@@ -237,4 +238,7 @@ _TAIL = """
 connections = 16
 arrivals = "poisson"
 # paths = ["/", "/item/{}"] # instead of the target's; {} is a number below items
+"""
+_TIMELY = f"""\
+timely_within = "{LOAD["timely_within"]}" # requests may be sent so late; the report says how late
 """
