@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
-from sojourn.plan.setting import NEIGHBOUR
+from sojourn.plan.traced import is_disturbed
 
 OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
 NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
@@ -25,7 +25,6 @@ DISTURBED_MAX = 0.5  # of the requests; above it the machine may have caused a r
 EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
 CACHED_MAX = 1 << 14  # clusters of a run; what is cached of more would fill the memory
 
-NO_NEIGHBOUR = "none"  # as a point's setting says it
 LOAD_PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
 
@@ -152,7 +151,7 @@ def is_mostly_disturbed(point: Point, requests: int, apart: Misses | None) -> bo
         requests: of the run.
         apart: the same run without the windows that the log marks; None: nothing was marked.
     """
-    if apart is None or point.setting.get(NEIGHBOUR, NO_NEIGHBOUR) != NO_NEIGHBOUR:
+    if apart is None or is_disturbed(point):
         return False
     return apart.requests < (1 - DISTURBED_MAX) * requests
 

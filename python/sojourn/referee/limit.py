@@ -122,7 +122,7 @@ def _full(of: Evidence) -> tuple[str, str]:
 
 
 def _dark(of: Evidence, *of_whom: str) -> str:
-    """Of which threads no sample tells whether they were full; "" if there is none such.
+    """Of which threads no sample shows whether they were full; "" if there is none such.
 
     Args:
         of: the evidence.

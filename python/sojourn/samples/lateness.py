@@ -12,10 +12,14 @@ _OF_SENDS = {"send lag", "timely"}  # the generator's checks of when requests we
 _OF_SERVER = "server stopped"  # its check of whether the server's CPUs ran
 
 
+def is_logged(result: LoadResult) -> bool:
+    """Whether a log has all stops of the server's CPUs (M29)."""
+    return result.server_stops is not None and result.server_stops.is_whole
+
+
 def is_server_unknown(result: LoadResult) -> bool:
     """Whether the server's CPUs were stopped for too long, and no log has the times."""
-    is_logged = result.server_stops is not None and result.server_stops.is_whole
-    return not is_logged and any(map(is_of_server, result.lateness))
+    return not is_logged(result) and any(map(is_of_server, result.lateness))
 
 
 def latest_ns(result: LoadResult) -> float:

@@ -40,7 +40,9 @@ def read(folder: Path) -> Outcome:
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
-    is_disturbed = is_logged(result) and is_mostly_disturbed(point, span.count, undisturbed)
+    is_disturbed = lateness.is_logged(result) and is_mostly_disturbed(
+        point, span.count, undisturbed
+    )
     is_one_sided = is_upper(result, verdict) or (is_disturbed and verdict is not Verdict.UNKNOWN)
     doubts = (unfelt(folder / SERVICE), not_as_asked(folder / HOST), *not_one(folder / HOSTS))
     for why in filter(None, doubts):
@@ -104,7 +106,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if lateness.added_ns(result) is None and not rules.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = rules.is_decided and result.verdict is Verdict.HOLDS
-    if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or is_logged(result)):
+    if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or lateness.is_logged(result)):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be where no log says when; end them, or give the server "
@@ -117,11 +119,6 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.upper_bounds and is_only_near:  # its numbers are sound, and the bound is within them
         return Verdict.VIOLATED, result.reasons
     return result.verdict, result.reasons
-
-
-def is_logged(result: LoadResult) -> bool:
-    """Whether a log has all that kept the service from its CPUs (M29)."""
-    return result.server_stops is not None and result.server_stops.is_whole
 
 
 def is_upper(result: LoadResult, verdict: Verdict) -> bool:

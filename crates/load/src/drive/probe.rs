@@ -44,12 +44,12 @@ impl Drive {
     /// the load's.
     #[inline]
     pub(crate) fn probe(&mut self, now_ns: u64) {
-        let until_ns = self.stopped_ns.unwrap_or(u64::MAX);
+        if !self.probe_is_owed() {
+            return;
+        }
         let Some(probe) = &mut self.probe else { return };
         let (next, own) = (probe.next, probe.connection);
-        if next < self.plan.intended_ns.len()
-            && self.plan.intended_ns[next] <= now_ns
-            && self.plan.intended_ns[next] < until_ns
+        if self.plan.intended_ns[next] <= now_ns
             && let Some(connection) = self.connections.with_room(own)
         {
             probe.next += 1;
@@ -58,6 +58,7 @@ impl Drive {
     }
 
     /// Whether a request of the probe has still to be sent: one that is due before the end, or before a stop.
+    #[inline]
     pub(super) fn probe_is_owed(&self) -> bool {
         let Some(probe) = &self.probe else { return false };
         let until_ns = self.stopped_ns.unwrap_or(u64::MAX);

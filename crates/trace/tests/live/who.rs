@@ -204,9 +204,7 @@ fn judge_runs(seen: &Seen, task: &WhoTask, spins: u64, took_ns: u64) -> Judged {
     judge(task.long_ns <= took_ns * 11 / 10, wrong)?;
     judge(task.runs >= spins, || format!("it slept {spins} times in between: {task:?}"))?;
     let unreported_ns = unreported_ns(seen);
-    judge(unreported_ns < seen.duration_ns / 20, || {
-        format!("{unreported_ns} ns are not told apart")
-    })
+    judge(unreported_ns < seen.duration_ns / 20, || format!("{unreported_ns} ns belong to no task"))
 }
 
 #[test]

@@ -66,7 +66,7 @@ class Row:
 
     @property
     def who(self) -> str:
-        """Its name, with what tells it from others of that name: `python (pid 12: train.py)`."""
+        """Its name, process and script, because names are shared: `python (pid 12: train.py)`."""
         each = [f"{pid}: {in_line(name)}" if name else f"{pid}" for pid, name in self.processes]
         if not each or not self.name.startswith(ORDINARY):  # a neighbour's numbers say nothing
             return self.name

@@ -1,4 +1,4 @@
-"""A suspect that shares its name with others is told apart by process and script."""
+"""A suspect that shares its name with others is shown with process and script."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def of_load(point: LoadPoint, q: float | None) -> Known:
 
 
 def of_one(run: Run, q: float | None, point: LoadPoint) -> Known:
-    """The same of one run of a load, whose intervals are not drawn.
+    """The same of one run of a load; intervals of a run are not drawn.
 
     Where it has no number it is at least what its load is: a run alone has no bound with a
     confidence, and two kinds of bounds in one picture would contradict each other.

@@ -180,7 +180,7 @@ fn a_nap_ends_when_a_connection_is_to_be_tried_again() {
     assert_eq!(drive.nap_ns(6 * MS), 0);
 }
 
-/// What the probe's client got in a run of which everything is due at once and whose end is the present.
+/// What the probe's client got in a run that ends at once and in which everything is due at once.
 fn probed(probe: usize, stops: bool) -> sojourn_base::span::Times {
     let job = Job { target: "null:".into(), ..Job::default() };
     let transport = Box::new(Server { answers: true, asked: Vec::new() });
