@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import runpy
 import signal
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -117,3 +119,22 @@ def sigint_raises() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def bench_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Callable[[str], Any]]]:
+    """Import modules of `bench/` by their names, with the folders of it that are given.
+
+    None of them is left behind, because their names are common.
+    """
+    root, before = Path(__file__).parent / "bench", set(sys.modules)
+
+    def of(*folders: str) -> Callable[[str], Any]:
+        for folder in folders:
+            monkeypatch.syspath_prepend(str(root / folder))
+        return importlib.import_module
+
+    yield of
+    for name in set(sys.modules) - before:
+        if str(root) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]

@@ -1,6 +1,6 @@
 """What a person waits for: CPU time, memory and page size of commands, now and at another commit.
 
-Usage: .venv/bin/python bench/user_seconds.py [--against REF] [--results DIR] [--rounds 5]
+Usage: .venv/bin/python bench/user_seconds.py [--against REF] [--results DIR] [--only ls,sql]
 
 In each round every command runs once as of this tree and once as of REF, in random order, on copies
 of the same records; CPU time (user and system) and the largest memory are the kernel's for the
@@ -50,6 +50,9 @@ OF_RECORDS = {
 }
 
 
+AGAIN = ("kinds", "check", "ls", "sql", "plan", "tco", "provision")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     round: int
@@ -93,15 +96,20 @@ def ran(tree: Path, words: list[str], cache: Path, **more: str) -> tuple[int, fl
     return process.returncode, cpu_s, used.ru_maxrss / 1024, other
 
 
-def rows_of(number: int, name: str, tree: Path, inputs: Path, temp: Path) -> list[Row]:
-    """One run of each command as of one tree."""
+def rows_of(
+    number: int, name: str, tree: Path, inputs: Path, temp: Path, *, only: set[str]
+) -> list[Row]:
+    """One run of each command as of one tree; `only`: of these, if there are any."""
     place = temp / f"{name}-{number}"
     results, cache = place / "results", place / "cache"
     shutil.copytree(inputs, results, symlinks=True)
     own = ["--results", str(results)]
-    todo = list(ALONE.items())
-    todo += [(label, [*words, *own]) for label, words in OF_RECORDS.items()]
-    random.shuffle(todo)
+    once = list(ALONE.items())
+    once += [(label, [*words, *own]) for label, words in OF_RECORDS.items()]
+    random.shuffle(once)
+    todo = []
+    for label, words in once:
+        todo += [(label, words), *([(f"{label} again", words)] if label in AGAIN else [])]
     for record in sorted(path.parent for path in results.glob("*/*/*/manifest.json")):
         study = record.parents[1].name
         ran(tree, ["show", str(record)], cache)  # summaries of points are made as of this tree
@@ -117,6 +125,10 @@ def rows_of(number: int, name: str, tree: Path, inputs: Path, temp: Path) -> lis
         ]
     rows = []
     for label, words in todo:
+        if only and label.split()[0] not in only:
+            continue
+        if not label.endswith((" again", " after report")):
+            shutil.rmtree(cache, ignore_errors=True)
         more = COMPLETE if label == "completion" else {}
         code, cpu_s, peak_mb, other = ran(tree, words, cache, **more)
         page = Path(words[1]) / "report.html" if words[:1] == ["report"] else None
@@ -180,8 +192,10 @@ def main() -> None:
     parser.add_argument("--results", type=Path, help="records; they are copied")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", metavar="NAME,NAME", help="only these commands")
     args = parser.parse_args()
     random.seed(args.seed)
+    only = set(filter(None, args.only.split(",")))
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         temp = Path(name)
@@ -193,7 +207,7 @@ def main() -> None:
         trees = {"now": ROOT, "then": tree_of(args.against, temp / "then")}
         for number in range(args.rounds):
             for tree in random.sample(list(trees), len(trees)):
-                rows += rows_of(number, tree, trees[tree], results, temp)
+                rows += rows_of(number, tree, trees[tree], results, temp, only=only)
                 print(f"round {number + 1} of {args.rounds}: {tree}", file=sys.stderr)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     rows_file = Path(__file__).parent / "runs" / f"{stamp}-user-seconds.json"

@@ -21,6 +21,7 @@ DOORS = "disk/"
 
 #: Files that write without a door, and why nothing planted can lead them away.
 WRITERS = {
+    "__main__.py": "the null device, in place of a standard stream that is closed",
     "manage/reload.py": "the terminal, to see whether there is one",
     "questions/isolation_cost/mechanisms/files.py": "files of the kernel",
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parent.parent / "bench"
-
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module of `bench/` by its name; none of them is left behind, for their names are common."""
-    monkeypatch.syspath_prepend(str(BENCH))
-    monkeypatch.syspath_prepend(str(BENCH / "trace"))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(BENCH) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def bench(bench_modules: Any) -> Any:
+    """A module of `bench/` by its name."""
+    return bench_modules("", "trace")
 
 
 def row(bench: Any, client: str, lost: dict[str, int], scheme: str = "http") -> Any:

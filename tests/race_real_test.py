@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-RACE = Path(__file__).parents[1] / "bench" / "race"
-
 
 @pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module of the race by its name; none is left behind, because their names are common."""
-    monkeypatch.syspath_prepend(str(RACE.parent))
-    monkeypatch.syspath_prepend(str(RACE))
-    before, path = set(sys.modules), list(sys.path)
-    yield importlib.import_module
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        if str(RACE.parent) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def race(bench_modules: Any) -> Any:
+    """A module of the race by its name."""
+    return bench_modules("", "race")
 
 
 def runs(race: Any, border: float, rounds: int, rng: np.random.Generator) -> list[Any]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,18 +9,11 @@ import pytest
 
 from sojourn.analysis.served import Queue
 
-RACE = Path(__file__).parents[1] / "bench" / "race"
-
 
 @pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module of the race by its name; none is left behind, because their names are common."""
-    monkeypatch.syspath_prepend(str(RACE))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(RACE) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def race(bench_modules: Any) -> Any:
+    """A module of the race by its name."""
+    return bench_modules("race")
 
 
 def _answer(race: Any, name: str, border: float) -> float:

@@ -80,7 +80,6 @@ LONG_FILES: dict[str, int] = {
     "python/sojourn/manage/daemon.py": 371,
     "python/sojourn/manage/groups.py": 335,
     "python/sojourn/report/figures/resources.py": 342,
-    "python/sojourn/report/people.py": 315,
 }
 
 

@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parent.parent / "bench"
 NOWHERE = Path()
 
 FORTIO = """\
@@ -100,14 +96,9 @@ tps = 38.739619 (without initial connection time)
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module of `bench/` by its name; none of them is left behind, for their names are common."""
-    monkeypatch.syspath_prepend(str(BENCH))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(BENCH) in (getattr(sys.modules[name], "__file__", None) or ""):
-            del sys.modules[name]
+def bench(bench_modules: Any) -> Any:
+    """A module of `bench/` by its name."""
+    return bench_modules("")
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from sojourn import plan, spec, store
 from sojourn.questions import PLANS
 from sojourn.record.summarised import summarise
-from sojourn.store import files
 
 sys.path.insert(0, str(Path(__file__).parent))
 import simulate
@@ -34,9 +31,7 @@ def main() -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("--points", type=int, default=10_000)
     asked = parser.parse_args()
-    with unsynced():
-        path = make(asked.results, asked.points)
-    print(path)
+    print(make(asked.results, asked.points))
     return 0
 
 
@@ -58,16 +53,6 @@ def make(results: Path, points: int) -> Path:
             if (done := len(record.outcomes())) % SAY_EVERY == 0:
                 print(f"{done} points, {time.monotonic() - began_s:.0f} s", file=sys.stderr)
         return record.path
-
-
-@contextmanager
-def unsynced() -> Iterator[None]:
-    """Without waiting for the disk: what is simulated need not outlive a power cut."""
-    sync, files.os.fsync = files.os.fsync, lambda _: None
-    try:
-        yield
-    finally:
-        files.os.fsync = sync
 
 
 if __name__ == "__main__":

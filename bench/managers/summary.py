@@ -55,7 +55,8 @@ def table(scenario: Scenario, rows: Rows) -> str:
     )
     columns = (*columns, "settled, s", "TCO gain")
     lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    load = statistics.mean(scenario.load(t) for t in range(round(scenario.length_s)))
+    moments = [scenario.at(t) for t in range(round(scenario.length_s))]
+    load = statistics.mean(one.load * one.slows for one in moments)
     busy = load * SHAPE.peak_rps * SHAPE.service_s / SHAPE.cores  # of the service alone
     for name in dict.fromkeys(row["controller"] for row in rows):
         own = [row for row in rows if row["controller"] == name]

@@ -82,6 +82,11 @@ def stall(one: dict[str, Any], pid: int, other: subprocess.Popen[str]) -> None:
     one["to_unix_ns"] = time.time_ns()
 
 
+def dumps(folder: Path) -> set[Path]:
+    """Whole dumps: the file without a second ending is written last."""
+    return {it for it in (folder / "dumps").glob("*.json") if "." not in it.stem}
+
+
 def run(
     args: argparse.Namespace, folder: Path
 ) -> tuple[list[dict[str, Any]], dict[str, Any], Path]:
@@ -171,12 +176,11 @@ def run(
             )
             stall(one, server.pid, other)
         load.wait()
-        before = set((folder / "dumps").glob("*.otlp.jsonl"))
+        before = dumps(folder)
         tracer.send_signal(signal.SIGUSR1)
-        while not (now := set((folder / "dumps").glob("*.otlp.jsonl")) - before):
+        while not (now := dumps(folder) - before):
             time.sleep(0.1)
-        text = str(now.pop()).replace(".otlp.jsonl", ".json")
-        return stalls, json.loads(Path(text).read_text()), raw
+        return stalls, json.loads(now.pop().read_text()), raw
     finally:
         for process in (tracer, other, server):
             if process:

@@ -1,10 +1,12 @@
-"""Compare the simulator with SimPy and Ciw on the same M/M/4: interleaved, as ratios, rows kept.
+"""Compare the simulator with SimPy, Ciw and plain C++: interleaved, rows stored.
 
 Usage: .venv/bin/python bench/sim/run.py [--rounds 5] [--requests 10M]
 
-The peers come from PyPI into a venv of their own under target/. What is compared is requests per
-second of CPU time, start of the program included: a stolen CPU then hurts all alike. Each tool's
-mean sojourn time is printed beside the closed form, to show that all simulate the same queue.
+SimPy and Ciw come from PyPI into a venv of their own under target/; peers/mm4.cpp is compiled by
+g++ -O3, where there is one. What is compared is requests per second of CPU time, start of the
+program included: a stolen CPU then hurts all alike. Each tool's mean sojourn time is printed beside
+the closed form, to show that all simulate the same queue. A fleet runs on one thread and on two:
+the ratio is that of times by the clock, because CPU time does not see a second thread that waits.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import os
 import platform
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -26,8 +29,12 @@ from statistics import median
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 VENV = ROOT / "target" / "bench-sim-venv"
+PLAIN = ROOT / "target" / "bench-sim-mm4"
 KNOWN_MEAN_S = 1.74564  # M/M/4 at 3.2 erlangs: Erlang C
 PEER_REQUESTS = 50_000
+FLEETS: dict[int, str] = {}  # by round, what was simulated
+#: Service that has no closed form, so that every request is simulated.
+FLEET = {"servers": 3000, "service": "lognormal:10,1", "samples": 500}
 OURS = "sojourn-sim"
 
 
@@ -51,7 +58,7 @@ class Row:
 
 def main() -> int:
     asked = arguments()
-    python = peers()
+    python, plain = peers(), compiled()
     rows: list[Row] = []
     order = random.Random(1)  # noqa: S311 - an order, no secret
     for number in range(asked.rounds):
@@ -60,9 +67,14 @@ def main() -> int:
             lambda n=number: mm4(n, OURS + "-1M", ours(1_000_000), 1_000_000),
             lambda n=number: mm4(n, "simpy", peer(python, "simpy_mm4", n), PEER_REQUESTS),
             lambda n=number: mm4(n, "ciw", peer(python, "ciw_mm4", n), PEER_REQUESTS),
+            lambda n=number: fleet(n, threads=1),
+            lambda n=number: fleet(n, threads=2),
             lambda n=number: machine(n, "sched 1 CPU, CFS, square wave", cpus=1),
             lambda n=number: machine(n, "sched 12 CPUs, CFS, square wave", cpus=12),
         ]
+        if plain is not None:
+            words = [str(plain), str(asked.requests), str(number)]
+            runs.append(lambda n=number, w=words: mm4(n, "C++", w, asked.requests))
         rows += [run() for run in order.sample(runs, len(runs))]
     text = show(rows)
     print(text)
@@ -87,6 +99,17 @@ def peers() -> Path:
         needs = str(HERE / "requirements.txt")
         subprocess.run([python, "-m", "pip", "install", "-q", "-r", needs], check=True)
     return python
+
+
+def compiled() -> Path | None:
+    """The plain C++; `None` without a compiler."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        print("without C++: apt install g++", file=sys.stderr)
+        return None
+    source = str(HERE / "peers" / "mm4.cpp")
+    subprocess.run([compiler, "-O3", "-march=native", "-o", PLAIN, source], check=True)
+    return PLAIN
 
 
 def ours(requests: int) -> list[str]:
@@ -141,6 +164,17 @@ def mm4(number: int, tool: str, command: list[str], requests: int) -> Row:
     return Row(number, "M/M/4", tool, requests, wall_s, cpu_s, rss_kb, mean_s)
 
 
+def fleet(number: int, *, threads: int) -> Row:
+    """Hours of servers; the result must not depend on the threads."""
+    words = ["fleet", "--job", "-", "--json", "-", "--threads", str(threads)]
+    out, wall_s, cpu_s, rss_kb = timed([ours(1)[0], *words], json.dumps({**FLEET, "seed": number}))
+    FLEETS.setdefault(number, out)
+    if out != FLEETS[number]:
+        sys.exit("error: the fleet differs by its threads\n  at: bench/sim")
+    hours = 24 * int(FLEET["servers"])
+    return Row(number, f"fleet, {threads} thread(s)", OURS, hours, wall_s, cpu_s, rss_kb, None)
+
+
 def machine(number: int, case: str, *, cpus: int) -> Row:
     """Scheduler events, counted by the engine itself."""
     job = {
@@ -168,8 +202,20 @@ def show(rows: list[Row]) -> str:
         mean = f"{sum(means) / len(means):.3f}" if means else "-"
         lines.append(f"{case:<32}{tool:<16}{cpu:>14,.0f}{wall:>14,.0f}{rss:>14.1f}{mean:>14}")
     lines.append(f"closed form of the M/M/4's mean: {KNOWN_MEAN_S} s\n")
-    lines += [ratio(rows, tool) for tool in ("simpy", "ciw")]
-    return "\n".join(lines)
+    tools = {row.tool for row in rows}
+    lines += [ratio(rows, tool) for tool in ("simpy", "ciw", "C++") if tool in tools]
+    return "\n".join([*lines, two_threads(rows)])
+
+
+def two_threads(rows: list[Row]) -> str:
+    """How much sooner a fleet is done by two threads."""
+    wall_s = {(row.round, row.case): row.wall_s for row in rows if row.case.startswith("fleet")}
+    one, two = (f"fleet, {n} thread(s)" for n in (1, 2))
+    results = sorted(wall_s[n, one] / wall_s[n, two] for n, case in wall_s if case == one)
+    return (
+        f"fleet, time by one thread / by two: median {median(results):.2f}, "
+        f"least {results[0]:.2f}, most {results[-1]:.2f} of {len(results)} rounds"
+    )
 
 
 def ratio(rows: list[Row], tool: str) -> str:
@@ -177,8 +223,8 @@ def ratio(rows: list[Row], tool: str) -> str:
     rounds = sorted({row.round for row in rows})
     results = sorted(by_round[n, OURS] / by_round[n, tool] for n in rounds)
     return (
-        f"{OURS} / {tool}, requests per CPU second: median {median(results):.0f}, "
-        f"least {results[0]:.0f}, most {results[-1]:.0f} of {len(results)} rounds"
+        f"{OURS} / {tool}, requests per CPU second: median {median(results):.2f}, "
+        f"least {results[0]:.2f}, most {results[-1]:.2f} of {len(results)} rounds"
     )
 
 

@@ -1,7 +1,8 @@
 """What a page that shows a running study does to the tail: with it and without, in turn.
 
-memcached on CPU 0, the client on CPU 1, as on the smallest machine. Beside every run a record grows
-by a point every two seconds, as in a study. The ways, each once a round in random order:
+memcached on CPU 0, the client on CPU 1, as on the smallest machine. The record grows by a point
+just before each load, as in a study: a point is stored when its load has ended. `--beside` is
+harsher: a point every two seconds while load runs. The ways, each once a round in random order:
 
     none      without a view
     view      `sojourn view` runs, and a page waits for its events; the page is a plain client
@@ -11,7 +12,7 @@ View and browser are started once; where they do not belong to a run they are st
 Each way is set against "none" of the same round: geometric mean of the ratios with a 95 % interval
 (Student's, of the logarithms). No run is left out; a pair in which a number is missing is counted.
 
-    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7]
+    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--beside]
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ WORDS = (
 class Study:
     """A record that grows while it is looked at, by points that were made before."""
 
-    def __init__(self, results: Path) -> None:
+    def __init__(self, results: Path, *, is_beside: bool) -> None:
+        self._is_beside, self._numbers = is_beside, itertools.count()
         study = spec.load("max_load_memcached", profile="quick")
         self._made: list[Outcome] = []
         while len(self._made) < POINTS and (point := next_point(study, self._made, PLANS)):
@@ -71,21 +73,30 @@ class Study:
     def __enter__(self) -> Self:
         self.record.__enter__()
         self._thread = threading.Thread(target=self._grow, daemon=True)
-        self._thread.start()
+        if self._is_beside:
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        if self._is_beside:
+            self._thread.join()
         self.record.__exit__(None, None, None)
 
+    def before_load(self) -> None:
+        """Store the point of the load that has just ended."""
+        if not self._is_beside:
+            self._add()
+
     def _grow(self) -> None:
-        for number in itertools.count():  # the last one again: the page is drawn anew all the same
-            if self._stop.wait(EVERY_S):
-                return
-            outcome = self._made[min(number, len(self._made) - 1)]
-            folder = self.record.folder(outcome.point)
-            self.record.add(replace(outcome, folder=str(folder)))
+        while not self._stop.wait(EVERY_S):
+            self._add()
+
+    def _add(self) -> None:
+        """The last one again and again at the end: the page is drawn anew all the same."""
+        outcome = self._made[min(next(self._numbers), len(self._made) - 1)]
+        folder = self.record.folder(outcome.point)
+        self.record.add(replace(outcome, folder=str(folder)))
 
 
 class Looking:
@@ -141,16 +152,17 @@ def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def scene() -> Iterator[tuple[Path, Looking]]:
+def scene(*, is_beside: bool) -> Iterator[tuple[Path, Study, Looking]]:
     with (
         tempfile.TemporaryDirectory(prefix="sojourn-view-", ignore_cleanup_errors=True) as name,
-        Study(Path(name) / "results") as study,
+        Study(Path(name) / "results", is_beside=is_beside) as study,
     ):
+        study.before_load()
         time.sleep(2 * EVERY_S)
         of_record = str(study.record.path.relative_to((Path(name) / "results").absolute()))
         looking = Looking(Path(name) / "results", of_record, Path(name) / "profile")
         try:
-            yield Path(name), looking
+            yield Path(name), study, looking
         finally:
             looking.end()
 
@@ -162,17 +174,22 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=7)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    parser.add_argument("--beside", action="store_true", help="points arrive while load runs")
     args = parser.parse_args()
     ways = ["none", "view", *(["browser"] if CHROMIUM else [])]
     rounds: list[dict[str, Any]] = []
     path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-view-cost.json"
-    with scene() as (folder, looking), servers.started("memcache", 0) as (_, port):
+    with (
+        scene(is_beside=args.beside) as (folder, study, looking),
+        servers.started("memcache", 0) as (_, port),
+    ):
         for number in range(args.rounds):
             rows = {}
             for way in random.sample(ways, len(ways)):
                 looking.go_on(way)
                 time.sleep(SETTLE_S)
                 before = looking.events
+                study.before_load()
                 rows[way] = run(args, port, folder) | {"events": looking.events - before}
             rounds.append(rows)
             path.write_text(json.dumps(rounds, indent=1) + "\n")

@@ -50,7 +50,7 @@ http {{
     ssl_certificate {folder}/cert.pem;
     ssl_certificate_key {folder}/key.pem;
     server {{
-        listen 127.0.0.1:{port} ssl http2;
+        listen 127.0.0.1:{port} {how};
         root {folder}/www;
     }}
     server {{
@@ -90,7 +90,7 @@ class Endpoint:
 
 @contextlib.contextmanager
 def started(protocol: str, cpu: int) -> Iterator[Endpoint]:
-    """`https`, `h2`, `grpc`, `postgres` or `unix`, on a free port, for as long as it is wanted."""
+    """`http`, `https`, `h2`, `grpc`, `postgres` or `unix`, on a free port, while it is wanted."""
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -120,14 +120,15 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
     port, count_port = ports.free(), ports.free()
     (folder / "www").mkdir()
     (folder / "www/4k").write_bytes(b"x" * 4096)
-    config = NGINX.format(folder=folder, port=port, count_port=count_port)
+    how = "" if protocol == "http" else "ssl http2"
+    config = NGINX.format(folder=folder, port=port, count_port=count_port, how=how)
     (folder / "nginx.conf").write_text(config)
     certificate(folder)
     words = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
     with _running(words, cpu) as pid:
         await_port(port)
         target = f"{protocol}://127.0.0.1:{port}"
-        asked = (target, "--insecure", "--paths", "/4k")
+        asked = (target, *(["--insecure"] if how else []), "--paths", "/4k")
         yield Endpoint(
             pid, port, asked, folder, functools.partial(requests_seen, "http", count_port)
         )

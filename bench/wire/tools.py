@@ -1,4 +1,4 @@
-"""Tools that speak HTTPS, HTTP/2, gRPC or PostgreSQL: what each is told, what its words mean."""
+"""Tools that speak HTTP, HTTP/2, gRPC or PostgreSQL: its command and its words."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from peers.wrk import Wrk
 
 from sojourn.services.tpcc import cluster, postgres
 from wire.endpoints import BIN, ITEMS, MESSAGE, METHOD, QUERY, Endpoint
+from wire.people import PEOPLE, PROTOCOLS, program
 
 STREAMS = 8  # of each connection, over HTTP/2
-ALL = ("https", "h2", "grpc", "postgres", "unix")
+ALL = ("http", "https", "h2", "grpc", "postgres", "unix")
 
 #: A command line for a case and a number of seconds; files go to the folder.
 Command = Callable[[Endpoint, Case, int, Path], Sequence[str]]
@@ -172,6 +173,10 @@ TOOLS = (
     Tool("fortio health", str(BIN / "fortio"), FORTIO, ("version",), ("grpc",), _fortio, fortio),
     Tool(
         "wrk", "wrk", "apt-get install wrk", ("-v",), ("https",), _wrk, Wrk().read, has_rate=False
+    ),
+    *(
+        Tool(name, program(name), get, version, PROTOCOLS, command, read, has_peak=has_peak)
+        for name, version, command, read, get, has_peak in PEOPLE
     ),
     Tool(
         "h2load",

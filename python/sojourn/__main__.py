@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import sys
 
 from sojourn import built, system
 from sojourn.errors import Exit
 
+#: When garbage is looked for: Python's 700 new objects come often while modules are loaded.
+SELDOM = (50_000, 20, 20)
+
 
 def start() -> int:
     """Load and run the command line; ^C ends it in order even while Python still loads it."""
+    gc.set_threshold(*SELDOM)
+    try:
+        return _ran()
+    finally:
+        # What is left ends with the process: to look through it takes a fifth of a short command.
+        if "duckdb" not in sys.modules:  # it writes about what was not collected
+            gc.freeze()
+
+
+def _ran() -> int:
+    _open_closed()
     _leave_own_folder()
     _compute_in_one_thread()
     try:
@@ -35,6 +51,24 @@ def _not_loaded(error: MemoryError | OSError | ImportError) -> int:
     fix = "end other programs or allow more files (ulimit -n); if it stays, install sojourn again"
     sys.stderr.write(f"error: sojourn cannot be loaded: {why}\n  at: {sys.prefix}\n  fix: {fix}\n")
     return Exit.FAILED
+
+
+def _open_closed() -> None:
+    """Open what is closed of stdin, stdout and stderr, to read and write nothing.
+
+    The launcher does the same. Else the next file that is opened has the number, and what is
+    printed goes into it.
+    """
+    with contextlib.suppress(OSError):
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # it has the lowest free number
+                setattr(sys, name, None)
+            if getattr(sys, name) is None:
+                file = os.fdopen(number, "w" if number else "r", closefd=False)
+                setattr(sys, name, file)
 
 
 def _leave_own_folder() -> None:

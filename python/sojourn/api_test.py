@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,20 +18,17 @@ from sojourn.plan import next_point
 from sojourn.plan.points import Phase
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
+from sojourn.store import golden_testing
 from sojourn.store.named import shown
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS
 
-GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
 ASKED = study(profile="quick")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results")
-    with tarfile.open(GOLDEN) as packed:
-        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
-    return folder
+    return golden_testing.unpack(tmp_path_factory.mktemp("results"))
 
 
 def test_points_are_the_outcomes_with_a_column_for_each_factor(results: Path) -> None:

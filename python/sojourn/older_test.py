@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sojourn.questions import PLANS, answers, readers
 from sojourn.questions.breakdown.findings import Breakdown
 from sojourn.questions.check.judge import rows_of
 from sojourn.record.load import study_data
+from sojourn.store import golden_testing
 
 # What was reported about a traced point before it named its neighbour and its connections.
 CONDITIONS = {
@@ -26,15 +26,11 @@ CONDITIONS = {
     ("none", False): "loaded",
     ("stream", False): "interference",
 }
-GOLDEN = Path(__file__).parent / "store" / "golden"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results")
-    with tarfile.open(GOLDEN / "record-1.tar.xz") as packed:
-        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
-    return folder
+    return golden_testing.unpack(tmp_path_factory.mktemp("results"))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +40,9 @@ def record(results: Path) -> store.Record:
 
 def test_it_is_reported_as_by_the_program_that_wrote_it(record: store.Record) -> None:
     result = analysis.study(study_data(record, PLANS, readers()), answers())
-    assert numbers(result) == json.loads((GOLDEN / "record-1.json").read_text(encoding="utf-8"))
+    assert numbers(result) == json.loads(
+        (golden_testing.GOLDEN / "record-1.json").read_text(encoding="utf-8")
+    )
 
 
 def test_its_points_have_the_settings_they_were_measured_under(record: store.Record) -> None:

@@ -30,6 +30,7 @@ from sojourn.report.platforms import with_platforms
 from sojourn.spec import Study
 from sojourn.store import files
 
+TRIED = "sojourn try"  # what was typed for a study that is not stored
 GLANCE_S = 30.0  # of measuring
 NAMED_S, NAMED_MAX = 1.0, 3  # how long to look for who disturbs, and how many to name
 PATIENCE = run.Patience()
@@ -87,6 +88,7 @@ def glance(
     """Measure a study and keep nothing: what it found is all that is left of it.
 
     No point is begun when `length_s` are over. A fault names no file of it, because all are gone.
+    No command would go on with it, so none is named.
     """
     with (
         run.taken(
@@ -96,7 +98,8 @@ def glance(
         run.without_files_of(Path(name)),
     ):
         path = _measured(study, Path(name), watcher, patience, other, brief_s=length_s)
-        return findings_of(path)
+        findings = findings_of(path)
+    return replace(findings, state=replace(findings.state, settle=None))
 
 
 def _measured(
@@ -124,7 +127,7 @@ def _measured(
     before = (
         run.Ready() if is_away else run.ready(here, facts, patience, watcher.event, names=_names)
     )
-    about = {"noise": []} if is_brief else manifest(facts, command, before, other)
+    about = {"noise": [], "command": TRIED} if is_brief else manifest(facts, command, before, other)
     with ExitStack() as stack:
         source = stack.enter_context(_source(study, watcher.event, facts, patience))
         if source.skipped:

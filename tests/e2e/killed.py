@@ -66,7 +66,9 @@ def container(journal: Journal) -> None:
     place.enter(journal)
     folder = Path(sys.argv[2])
     words = ["/bin/sh", "-c", "sleep 600; :"]
-    made = place.start("program", words, cwd=folder, ledger=journal, log=folder / "log")
+    made = place.start(
+        places.Launch("program", words, cwd=folder, ledger=journal, log=folder / "log")
+    )
     made.stop(term_s=0.1)  # a first process of its namespace is deaf to what it does not handle
     place.leave()
 

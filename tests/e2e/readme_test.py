@@ -112,7 +112,15 @@ def words_of(command: str, moved: dict[int, int], pid: int) -> list[str]:
     return [str(programs.find(words[0])), *words[1:]]
 
 
-@pytest.mark.parametrize("line", RUN, ids=lambda line: re.sub(r"\W+", "-", line[-1])[:40])
+def beside(line: tuple[str, ...]) -> tuple[pytest.MarkDecorator, ...]:
+    """What simulates measures nothing, so it needs no turn; it takes a minute or two."""
+    return (pytest.mark.xdist_group("simulated"),) if "replicate" in line[-1] else ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(one, marks=beside(one), id=re.sub(r"\W+", "-", one[-1])[:40]) for one in RUN],
+)
 def test_it_does_what_readme_says(
     line: tuple[str, ...], tmp_path: Path, needs: Callable[[str], None]
 ) -> None:

@@ -64,6 +64,13 @@ impl Times {
         Self { finite, sum_ns: 0.0, lost: 0 }
     }
 
+    /// Finite times in bins: a time of each, ns, and how many there are; the sum of all, ns.
+    pub fn counted(bins: impl Iterator<Item = (u64, u64)>, sum_ns: f64) -> Self {
+        let mut times = Self { sum_ns, ..Self::new() };
+        bins.for_each(|(ns, count)| times.finite.saturating_record_n(ns, count));
+        times
+    }
+
     /// Adds one finite time, ns.
     pub fn add(&mut self, ns: u64) {
         self.finite.saturating_record(ns);
@@ -112,11 +119,17 @@ impl Times {
         &self.finite
     }
 
+    /// Mean of the finite times, ns; `None` without any.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let finite = self.finite.len();
+        (finite > 0).then(|| self.sum_ns / finite as f64)
+    }
+
     /// The summary that goes into a result.
     pub fn span(&self) -> Span {
         let finite = self.finite.len();
         let span = Span {
-            mean: (finite > 0).then(|| self.sum_ns / finite as f64),
+            mean: self.mean_ns(),
             max: (finite > 0).then(|| self.finite.max()),
             count: self.count(),
             lost: self.lost,

@@ -98,6 +98,11 @@ pub fn percents(share: f64, limit: f64, digits: usize) -> [String; 2] {
     shown((digits..7).find(differ).unwrap_or(digits))
 }
 
+/// How many there are of what is named in the singular: `1 window`, `4 windows`.
+pub fn several(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`.
 pub fn show_ns(ns: f64) -> String {
     shown_ns(ns, None)
@@ -147,6 +152,12 @@ fn three_digits(exact: f64, way: Option<Way>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([several(1, "window"), several(4, "window")], ["1 window", "4 windows"]);
+        assert_eq!(several(0, "window"), "0 windows");
+    }
 
     #[test]
     fn what_people_type_is_understood() {

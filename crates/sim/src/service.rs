@@ -52,6 +52,23 @@ impl Service {
         }
     }
 
+    /// Fills `values_ns`, the same as so many calls of [`Self::sample`].
+    pub fn fill(&self, rng: &mut Rng, values_ns: &mut [f64]) {
+        match self {
+            Self::Drawn { dist, unit_ns, .. } => {
+                dist.fill(rng, values_ns);
+                for value in values_ns {
+                    *value *= unit_ns;
+                }
+            }
+            Self::Measured(measured) => {
+                for value in values_ns {
+                    *value = measured.sample(rng);
+                }
+            }
+        }
+    }
+
     /// Mean service time of one request, ns.
     pub fn mean_ns(&self) -> f64 {
         match self {

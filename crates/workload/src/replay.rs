@@ -32,6 +32,7 @@ mod quoted;
 mod targets;
 mod times;
 mod url;
+mod w3c;
 
 pub use file::{forget, text};
 pub use numbers::Numbers;
@@ -152,7 +153,9 @@ pub fn access(text: &str) -> Option<Result<Access<'_>, Fault>> {
     let text = unmarked(text);
     let (head, _) = whole_lines(text).next()?;
     let first = head.trim();
-    let log = if first.starts_with('{') {
+    let log = if w3c::is_it(text) {
+        Ok(w3c::read(text))
+    } else if first.starts_with('{') {
         if har::is_it(text) { har::read(text) } else { json_lines::read(text) }
     } else if access_log::is_it(first) {
         Ok(access_log::read(text))

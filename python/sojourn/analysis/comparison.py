@@ -126,9 +126,22 @@ def _at_load(place: _Place, limits: Limits) -> list[Row]:
         for number in range(1, len(each)):
             one = _ratio(each[0], each[number], limits)
             sides.append(_with_doubts(one, place, name, number, (len(each[0]), len(each[number]))))
+        q = numbers.get(name)
+        marked = [
+            replace(side, is_carried=_is_carried(point, name, q))
+            for side, point in zip(sides, place.points, strict=True)
+        ]
         rows.append(Row(service=place.service, load=place.load, number=name, is_rate=False,
-                        sides=tuple(sides)))  # fmt: skip
+                        sides=tuple(marked)))  # fmt: skip
     return rows
+
+
+def _is_carried(point: LoadPoint | None, name: str, q: float | None) -> bool:
+    """Whether the report has this number of the load; CPU time is in no need of many requests."""
+    if point is None or name == CPU:
+        return True
+    each = point.quantiles if q is not None else (point.mean,)
+    return any(one.q == q and one.value is not None for one in each)
 
 
 def values(point: LoadPoint | None, name: str, q: float | None) -> list[float]:

@@ -19,6 +19,7 @@ class Ratio:
         bound: of a value that is the known end of an open interval, `AT_LEAST` or `AT_MOST`;
             `NO_LOAD` where none fits; "" of any other.
         restarts: of which it is the mean.
+        is_carried: whether the requests carry the number; else the report has none.
         ratio: to the first record's number; None if one of them has none, or is a bound.
         interval: of that, at level 1 - alpha; None with fewer than three restarts a side.
         noise: equal runs differ by up to this factor (A/A); None: not measured.
@@ -30,6 +31,7 @@ class Ratio:
     value: float | None
     bound: str = ""
     restarts: int = 0
+    is_carried: bool = True
     ratio: float | None = None
     interval: Interval | None = None
     p: float = 1.0

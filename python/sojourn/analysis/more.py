@@ -48,12 +48,12 @@ def settle(
     """What would settle the rest; None where nothing was measured, or where no more runs can.
 
     Args:
-        data: the study and its points.
+        data: the study and its points; more runs of wrong replies are wrong as well.
         findings: what it found.
         who: the questions that speak for the study; () where its factors do.
         left: what an unfinished study still has to measure; None of one that is finished.
     """
-    if not data.measured:
+    if not data.measured or _are_replies_wrong(data):
         return None
     takes_values = rerun.takes_values(data)
     if takes_values and (any_length := _any_length(data)):
@@ -135,6 +135,16 @@ def _searched_s(data: StudyData, command: str) -> float:
         for (label, _), spent_s in spent.items()
     )
     return rest_s + sum(each)
+
+
+def _are_replies_wrong(data: StudyData) -> bool:
+    """Whether every run failed because of what was replied, whatever its length."""
+    firsts = [next(iter(one.reasons), "") for one in _outcomes(data)]
+    return all(map(reasons.is_of_replies, firsts)) and not any(map(_is_of_length, firsts))
+
+
+def _is_of_length(reason: str) -> bool:
+    return reasons.WRONG_LENGTH.match(reason) is not None
 
 
 def _any_length(data: StudyData) -> Settle | None:

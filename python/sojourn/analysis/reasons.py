@@ -34,6 +34,7 @@ class About:
 
 _OWN_CPU = "give the client a CPU on which nothing else runs"
 _SLOWER = "lower the load, or give the client more CPUs"
+_LIMIT = "raise the service's limit for this client"
 _TARGET = "check the target and what it answers: `sojourn try TARGET`"
 
 KINDS: Mapping[str, About] = {
@@ -57,12 +58,13 @@ KINDS: Mapping[str, About] = {
     "protocol": About("no valid reply", _TARGET),
     "replies": About("wrong replies", _TARGET, has_share=True),
     "content": About("wrong reply bodies", _TARGET),
+    "rate limit": About("rate limited", _LIMIT, has_share=True),
     "qos": About("target was missed"),
     # checks of the lab
     "client": About("clients' CPU full", "give the clients more CPUs", has_share=True),
     "server disturbed": About(
         "others ran",
-        "end other programs, or let the lab shield the server's CPUs: --shield priority",
+        "end other programs; where `sojourn run` starts the service, --shield priority helps",
         has_share=True,
     ),
     "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
@@ -131,6 +133,16 @@ def about(reason: str) -> About | None:
     """The kind of a reason; None where it is a sentence of its own."""
     special = next((kind for pattern, kind in _PATTERNS if pattern.match(reason)), None)
     return special or KINDS.get(topic(reason))
+
+
+def is_of_replies(reason: str) -> bool:
+    """Whether a run failed because of what the target answers: longer ones would as well.
+
+    >>> is_of_replies("content: 9 of 10 replies had an empty body"), is_of_replies("cpu: 93 %")
+    (True, False)
+    """
+    kind = about(reason)
+    return kind is not None and kind.action == _TARGET
 
 
 def share(reason: str) -> float | None:

@@ -179,9 +179,10 @@ class Tools:
     def sql(self, query: str) -> Table:
         """Query all runs with DuckDB's SQL; it only reads, and sees only the results.
 
-        Tables: outcomes, points, resources, left_out. Times are in ns. `describe outcomes` names
-        the columns. A query may take 30 s, with the reading of all records, and 200 rows are shown:
-        aggregate, or use LIMIT.
+        Tables: outcomes, points, resources, left_out. Times are in ns; null is infinite or not
+        measured, and averages leave it out. A run decides nothing if its verdict is unknown or its
+        course is not steady. `describe outcomes` names the columns. A query may take 30 s, with
+        the reading of all records, and 200 rows are shown: aggregate, or use LIMIT.
 
         Args:
             query: one SELECT.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.plan.evidence import is_late
 from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.setting import LOAD, RATE, TWIN, level_text
 from sojourn.report import show
@@ -129,7 +130,7 @@ def cell(outcome: Outcome, name: str) -> str:
         return show.time(ns)
     if not (outcome.is_believed and is_carried([outcome], name)):
         return f"({show.time(ns)})"
-    return f"≤ {show.time(ns, 1)}" if outcome.is_upper_bound else show.time(ns)
+    return f"≤ {show.time(ns, 1)}" if is_late(outcome) else show.time(ns)
 
 
 def curves(outcomes: Sequence[Outcome]) -> tuple[Curve, ...]:

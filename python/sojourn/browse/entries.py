@@ -17,6 +17,7 @@ from sojourn import disk
 from sojourn.browse.curves import LOADS, OWN
 from sojourn.errors import Fault
 from sojourn.plan.points import Course, Verdict
+from sojourn.store.files import DAMAGE
 from sojourn.store.named import MANIFEST_BYTES, began
 from sojourn.visible import in_line, own_command
 
@@ -151,11 +152,11 @@ def _cut(value: object, most: int) -> str:
 
 def _count(path: Path) -> int:
     """How many points have an outcome: the copy of all outcomes may be older than the newest."""
-    from sojourn.store.index import present  # noqa: PLC0415 - it loads what reads columns
+    from sojourn.store.index import counted  # noqa: PLC0415 - it loads what reads columns
 
     try:
-        return len(present(path))
-    except (OSError, Fault):
+        return counted(path)
+    except (OSError, Fault, *DAMAGE):
         return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,15 @@ def test_points_are_counted_as_the_records_page_counts_them(tmp_path: Path) -> N
         record.folder(a_point(9))
         assert entries.read(record.path, NAME).points == 5
         assert len(records.seen(record.path).outcomes) == 5
+
+
+def test_a_point_that_was_copied_counts_once(tmp_path: Path) -> None:
+    with store.open(tmp_path, ASKED) as record:
+        measure(record, 3)
+        folder = record.folder_of(record.outcomes()[0])
+    shutil.copytree(folder, folder.with_name(f"{folder.name}-copy"))
+    assert entries.read(record.path, NAME).points == 3
+    assert len(records.seen(record.path).outcomes) == 3
 
 
 def test_without_what_only_a_list_shows_an_entry_says_the_same(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn.cli.plain import put, put_page
+from sojourn.cli.terminal_width import USUAL, width
 from sojourn.text.plain_values import plain
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sojourn.store import Texts
 
 JSON, ANSWER = "json", "answer.json"
-WIDTH, WIDEST = 80, 100
 
 
 def is_put(texts: Texts, *, as_json: bool) -> bool:
@@ -40,7 +39,7 @@ def put_anew(path: Path, findings: Findings, texts: Texts, *, as_json: bool) -> 
 def keep_all(path: Path, findings: Findings, texts: Texts) -> None:
     """Keep the answer as it is asked for most: in this terminal, in a pipe, and as JSON."""
     texts.keep(JSON, _json(findings))
-    for look in {_look(), (WIDTH, False)}:
+    for look in {_look(), (USUAL, False)}:
         texts.keep(_form(*look), _page(path, findings, *look))
 
 
@@ -79,8 +78,7 @@ def _put(text: str, *, as_json: bool) -> None:
 
 def _look() -> tuple[int, bool]:
     """Columns of the terminal, and whether it has colours."""
-    width = min(WIDEST, shutil.get_terminal_size((WIDTH, 24)).columns)
-    return width, sys.stdout.isatty()
+    return width(), sys.stdout.isatty()
 
 
 def _form(width: int, is_coloured: bool) -> str:  # noqa: FBT001 - a look is its two parts

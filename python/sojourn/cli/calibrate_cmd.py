@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import lowered
-from sojourn.cli.draw import escape, to_stdout
+from sojourn.cli.draw import escape, named, to_stdout
 from sojourn.cli.models_show import end, print_table, shown
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
@@ -113,7 +113,7 @@ def calibrate(
 def _print(result: Calibration) -> None:
     console = to_stdout()
     values = ", ".join(f"{name} {value:.3g}" for name, value in result.parameters.items())
-    console.print(f"{result.label}: {values}; full at {show_count(result.capacity_rps)}/s")
+    console.print(f"{named(result.label)}: {values}; full at {show_count(result.capacity_rps)}/s")
     known = ", ".join(
         f"{r.name} {r.low:.3g}–{r.high:.3g}" for r in result.ranges if r.is_identified
     )
@@ -123,8 +123,10 @@ def _print(result: Calibration) -> None:
     print_table(console, head, [_row(p, result) for p in result.predictions])
     worst = "-" if result.worst_held_out is None else f"{result.worst_held_out:.0%}"
     judged = ", ".join(result.quantities)
+    part = f"; {result.skipped} of {result.held_out} are not judged" if result.skipped else ""
     console.print(
-        f"\n{result.verdict}: worst held-out error of {judged} is {worst}, bound {result.bound:.0%}"
+        f"\n{result.verdict}: worst held-out error of {judged} is {worst}, "
+        f"bound {result.bound:.0%}{part}"
     )
     for note in result.notes:
         console.print(f"note: {escape(note)}")

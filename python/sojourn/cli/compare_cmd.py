@@ -116,6 +116,12 @@ def compare(
     cert: credentials.Cert = "",
     key: credentials.Key = "",
     auth: credentials.Auth = "",
+    method: credentials.Method = "",
+    header: credentials.Header = None,
+    body: credentials.Body = "",
+    body_file: credentials.BodyFile = "",
+    query: credentials.Query = None,
+    option: credentials.Option = None,
     no_shield: NoShield = False,
     alpha: Alpha = "1%",
     same: Same = "5%",
@@ -158,7 +164,11 @@ def compare(
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "same": share(same, "--same"),
     }
-    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    load = credentials.job_keys(
+        insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth,
+        method=method, header=header, body=body, body_file=body_file, query=query,
+        option=option,
+    )  # fmt: skip
     sides = _sides(command or [], url or [], service, vary, target, load)
     if numbers and not sides:
         raise SpecFault(
@@ -219,7 +229,7 @@ def _sides(
     service: str,
     vary: str,
     target: str,
-    load: Mapping[str, str | bool],
+    load: Mapping[str, credentials.JobValue],
 ) -> list[dict[str, Any]]:
     """Services to measure; none if records are compared.
 
@@ -237,7 +247,7 @@ def _sides(
     each = in_turn.services(inputs, target, load) or ([{"kind": service}] if service else [])
     if (name := vary.partition("=")[0].strip().removeprefix("load.")) in load:
         fix = "leave it out, or --vary"
-        raise SpecFault("--vary has levels of it", at=credentials.option(name), fix=fix)
+        raise SpecFault("--vary has levels of it", at=credentials.option_of(name), fix=fix)
     if vary and len(each) == 1:
         try:
             each = varied(each[0], vary)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sojourn import host, testing
+from sojourn.cli import web_testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.run import turn
@@ -32,12 +32,8 @@ def _heard() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}", paths
-        server.shutdown()
-    thread.join(20)
+    with web_testing.serving(Pages) as at:
+        yield at, paths
 
 
 @pytest.fixture(name="lab")

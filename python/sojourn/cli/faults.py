@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 import sys
 import tempfile
 import traceback
@@ -17,6 +19,13 @@ from sojourn.cli.draw import escape, to_stderr
 from sojourn.disk.spent import SPENT
 from sojourn.errors import BUG, Exit, Fault
 
+_FREE = "free space there (df -h, df -i), then repeat; what was measured is saved"
+_UNWRITABLE = {
+    errno.ENOSPC: _FREE,
+    errno.EDQUOT: _FREE,
+    errno.EROFS: "mount it writable, or name another folder (--results, SOJOURN_STATE, TMPDIR)",
+}
+_NO_TEMPORARY = "No usable temporary directory"  # of Python
 _NO_THREAD = ("can't start new thread", "can't spawn worker thread")  # of Python, of its Rust
 
 
@@ -54,7 +63,7 @@ def ended(error: BaseException) -> int:
         case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
             _drop_stdout()
             code = Exit.OK
-        case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
+        case OSError(errno=errno.ENOSPC, filename=None) if _may_be_full():  # files have names
             print_fault(
                 "cannot write to standard output: no space left", "stdout", "free space there"
             )
@@ -67,6 +76,15 @@ def ended(error: BaseException) -> int:
     return code
 
 
+def _may_be_full() -> bool:
+    """Whether stdout goes to something that can be full: a file, or a device such as /dev/full."""
+    try:
+        mode = os.fstat(sys.stdout.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISCHR(mode)
+
+
 def _spent(error: BaseException) -> tuple[str, str] | None:
     """What to say where the machine has no more of something; None: it is something else."""
     if isinstance(error, MemoryError):
@@ -74,6 +92,9 @@ def _spent(error: BaseException) -> tuple[str, str] | None:
             "there is not enough memory for this",
             "end other programs, or run it where more is free; what was measured is saved",
         )
+    if isinstance(error, OSError) and error.filename == os.devnull:
+        fix = f"mknod -m 666 {os.devnull} c 1 3, or start the container with its usual devices"
+        return f"no program can be started: {os.devnull}: {error.strerror}", fix
     is_thread = any(words in str(error) for words in _NO_THREAD)
     if is_thread or _is_of_fork(error):
         what = "thread" if is_thread else "process"
@@ -81,6 +102,12 @@ def _spent(error: BaseException) -> tuple[str, str] | None:
             f"cannot start a {what}: a limit of processes or memory is reached",
             "end other programs, or raise ulimit -u or pids.max of the control group, and repeat",
         )
+    if isinstance(error, OSError) and str(error.strerror).startswith(_NO_TEMPORARY):
+        fix = "set TMPDIR to a folder that can be written, or start the container with --tmpfs /tmp"
+        return "no folder for temporary files can be written", fix
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+        named = f" {error.filename}" if error.filename else ""
+        return f"cannot write{named}: {error.strerror}", _UNWRITABLE[error.errno]
     return SPENT.get(error.errno) if isinstance(error, OSError) else None
 
 
@@ -101,7 +128,8 @@ def _place(error: BaseException) -> str:
 
 def _drop_stdout() -> None:
     """What is still buffered for a stdout that takes nothing would fail again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unforeseen(error: BaseException) -> None:

@@ -97,6 +97,12 @@ def gate(
     cert: credentials.Cert = "",
     key: credentials.Key = "",
     auth: credentials.Auth = "",
+    method: credentials.Method = "",
+    header: credentials.Header = None,
+    body: credentials.Body = "",
+    body_file: credentials.BodyFile = "",
+    query: credentials.Query = None,
+    option: credentials.Option = None,
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -137,7 +143,11 @@ def gate(
     for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
         if not text.strip():
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
-    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    load = credentials.job_keys(
+        insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth,
+        method=method, header=header, body=body, body_file=body_file, query=query,
+        option=option,
+    )  # fmt: skip
     sides = in_turn.services([baseline, candidate], target, load)
     # The CPU time of a service that runs already is often not known.
     usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED

@@ -106,7 +106,7 @@ Connections = Annotated[
 
 
 def services(
-    texts: Sequence[str], target: str, load: Mapping[str, str | bool]
+    texts: Sequence[str], target: str, load: Mapping[str, credentials.JobValue]
 ) -> list[dict[str, Any]]:
     """The services that were typed, as a study file has them.
 
@@ -130,7 +130,7 @@ def services(
     if load and not sides:
         raise SpecFault(
             "it says how a service of your own is asked, and there is no command or URL",
-            at=", ".join(map(credentials.option, load)),
+            at=", ".join(map(credentials.option_of, load)),
             fix="leave it out: it is for services that are measured by their command or URL",
         )
     return credentials.with_keys(sides, load)

@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 from sojourn import pipeline, questions
-from sojourn.cli import in_turn, visible_words
+from sojourn.cli import credentials, in_turn, visible_words
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.questions.compare import block_runs, judge
@@ -150,7 +150,7 @@ def test_who_asks_goes_to_the_generator_and_into_the_command_to_resume(
 
 
 def test_options_of_tls_go_to_services_that_speak_it() -> None:
-    load: dict[str, str | bool] = {"insecure": True, "auth": "basic:env:TOK"}
+    load: dict[str, credentials.JobValue] = {"insecure": True, "auth": "basic:env:TOK"}
 
     def keys(*texts: str, target: str = "") -> list[set[str]]:
         return [set(side["load"]) for side in in_turn.services(texts, target, load)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,6 +71,13 @@ def init(
     cert: credentials.Cert = "",
     key: credentials.Key = "",
     auth: credentials.Auth = "",
+    method: credentials.Method = "",
+    header: credentials.Header = None,
+    body: credentials.Body = "",
+    body_file: credentials.BodyFile = "",
+    query: credentials.Query = None,
+    option: credentials.Option = None,
+    preload: credentials.Preload = False,
     out: Out = "",
     force: Over = False,
 ) -> None:
@@ -104,12 +110,17 @@ def init(
         qos = own.qos_lines(quantile, bound)
     facts: tuple[tuple[str, str], ...] = ()
     stretch = 1.0
-    inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    inputs = credentials.job_keys(
+        insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth,
+        method=method, header=header, body=body, body_file=body_file, query=query,
+        option=option,
+    )  # fmt: skip
     name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
     if out and out != "-":
         name = own.name_of(Path(out).stem)
     if target:
-        service = _asked(target, inputs)
+        with credentials.of_target():
+            service = _asked(target, inputs)
         facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
         has_items = service.where.scheme in KEYS
     else:
@@ -122,8 +133,14 @@ def init(
         facts=facts,
         stretch=stretch,
         qos=qos,
-        load={key: json.dumps(value) for key, value in inputs.items()},
+        is_filled=preload,
+        load={key: credentials.toml(value) for key, value in inputs.items()},
     )
+    if has_items and target and not preload:
+        say(
+            "note: the study writes no keys into your service, and its requests are for keys of "
+            "the test: without them each run fails. To write them first, give --preload"
+        )
     if out == "-":
         put(text, has_end=False)
         return
@@ -149,7 +166,7 @@ def _write(path: Path, text: str, *, is_over: bool) -> None:
         raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
 
 
-def _asked(target: str, inputs: Mapping[str, str | bool]) -> External:
+def _asked(target: str, inputs: Mapping[str, credentials.JobValue]) -> External:
     """A service that was asked three times, with what was given for it."""
     from sojourn.services.kind import Allowance
     from sojourn.services.own import external

@@ -214,7 +214,8 @@ def _print(seen: Seen) -> None:
     table = new_table(*words.COLUMNS)
     for row in words.rows(seen.judgement):
         table.add_row(*map(escape, row))
-    console.print(table)
+    if table.rows:
+        console.print(table)
     for remark in words.remarks(seen.judgement):
         console.print(f"[dim]- {escape(remark)}[/]")
     if seen.code:

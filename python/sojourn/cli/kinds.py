@@ -10,7 +10,7 @@ import typer
 
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.options import AsJson
-from sojourn.cli.plain import put_json
+from sojourn.cli.plain import put_json, put_page
 from sojourn.errors import SpecFault
 from sojourn.text.plain_values import plain
 
@@ -39,17 +39,37 @@ def kinds(
       sojourn kinds memcached
       sojourn kinds arrivals --json
     """
-    tables = _known()
-    if name is not None:
-        tables = _only(tables, name)
     if as_json:
-        put_json(tables)
+        put_json(_known() if name is None else _only(_known(), name))
         return
     console = to_stdout()
+    if name is None:
+        put_page(_whole(console).removesuffix("\n"))
+    else:
+        _print(console, _only(_known(), name), is_full=True)
+
+
+def _whole(console: Console) -> str:
+    """All kinds as this terminal shows them: to lay out some hundred rows takes time."""
+    from sojourn.disk import cache
+    from sojourn.store import answers
+
+    look = (console.width, console.is_terminal, console.color_system, console.no_color)
+    key = f"kinds {look} {console.encoding} {console.is_dumb_terminal}\n{answers.code()}"
+    text = cache.load(key)
+    if text is None:
+        with console.capture() as drawn:
+            _print(console, _known(), is_full=False)
+        text = drawn.get().encode(errors="surrogateescape")
+        cache.keep(key, text)
+    return text.decode(errors="surrogateescape")
+
+
+def _print(console: Console, tables: Kinds, *, is_full: bool) -> None:
     for title, rows in tables.items():
         console.print(f"[bold]{title}[/]")
         for row in rows:
-            _show(console, row, is_full=name is not None)
+            _show(console, row, is_full=is_full)
         console.print()
 
 

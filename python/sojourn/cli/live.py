@@ -88,8 +88,8 @@ class Display:
         self._say(Text(f"{self._study.name} ({self._study.run.profile}) into {record.path}"))
         for line, style in who_where(self._study, facts):
             self._say(Text(line, style=style))
-        for one in record.skipped:
-            self._say(Text(one.text, style="yellow"))
+        for text in (*record.notes, *(one.text for one in record.skipped)):
+            self._say(Text(text, style="yellow"))
         if self.saved:
             self._say(Text(f"resumed with {self.saved} points"))
 

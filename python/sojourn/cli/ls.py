@@ -34,14 +34,17 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
     if as_json:
         put_json({"studies": studies, "records": records})
         return
-    console = to_stdout()
+    console, where = to_stdout(), named(str(results))
     if records:
         show(records)
+        for record, name in ((r, name) for r in records for name in r.copies):
+            at = named(f"{record.path.name}/points/{name}")
+            console.print(f"not counted: {at} is a copy of another point")
         total, raw = (sum(getattr(r, key) for r in records) for key in ("size_bytes", "raw_bytes"))
         of_raw = f", {show_bytes(raw)} of it raw requests" if raw else ""
-        console.print(f"{counted(records)} in {results}: {show_bytes(total)}{of_raw}\n")
+        console.print(f"{counted(records)} in {where}: {show_bytes(total)}{of_raw}\n")
     else:
-        console.print(f"no records in {results} yet; begin with: sojourn run latency_vs_load\n")
+        console.print(f"no records in {where} yet; begin with: sojourn run latency_vs_load\n")
     table = new_table()
     table.add_column("study that can be run", no_wrap=True)
     table.add_column("question")

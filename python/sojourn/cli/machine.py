@@ -73,7 +73,7 @@ def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
         sight = culprits.look(placement.server, LOOK_S)
         say(f"watching what stops a server there for {watch_s:g} s")
         seen = look(placement.server, watch_s)
-    report = host.doctor(facts, sight)
+    report = host.doctor(facts, sight, seen)
     if as_json:
         put_json({"report": report, "placement": placement, "stops": seen and summary(seen)})
         return
@@ -115,7 +115,7 @@ def _stops(console: Console, seen: Look) -> None:
     target = Target()
     console.print(f"\n[bold]the server's CPUs[/] {escape(seen.seen(target))}")
     console.print(f"  without a shield: [dim]{escape(seen.effect(target))}[/]")
-    if seen.machine is not None:
+    if seen.is_watched and seen.machine is not None:
         shielded = seen.effect(target, is_shielded=True)
         console.print(f"  with one: [dim]{escape(shielded)}[/]")
 

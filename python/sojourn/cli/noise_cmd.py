@@ -75,6 +75,12 @@ def noise(
     cert: credentials.Cert = "",
     key: credentials.Key = "",
     auth: credentials.Auth = "",
+    method: credentials.Method = "",
+    header: credentials.Header = None,
+    body: credentials.Body = "",
+    body_file: credentials.BodyFile = "",
+    query: credentials.Query = None,
+    option: credentials.Option = None,
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -102,7 +108,11 @@ def noise(
     """
     from sojourn import pipeline, store
 
-    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    load = credentials.job_keys(
+        insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth,
+        method=method, header=header, body=body, body_file=body_file, query=query,
+        option=option,
+    )  # fmt: skip
     if command or service:
         if record or (command and service):
             raise SpecFault(

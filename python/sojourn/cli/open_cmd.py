@@ -58,6 +58,7 @@ Export = Annotated[
 ]
 MOST = 26  # series: letters name them
 ROOM = 3  # series with intervals that fit beside each other
+FILE = "name a file that exists, or a record that `sojourn ls` lists"
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -133,7 +134,7 @@ def _path(name: str, results: Path) -> Path:
     try:
         return store.resolve(results, name)
     except (StoreFault, OSError, ValueError) as error:
-        fix = error.fix if isinstance(error, StoreFault) else "name a file that exists"
+        fix = error.fix if isinstance(error, StoreFault) and not Path(name).suffix else FILE
         what = f"there is neither a file nor a record '{name[:200]}'"
         raise SpecFault(what, at="sojourn open", fix=fix) from None
 

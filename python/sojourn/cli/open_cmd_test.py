@@ -169,7 +169,7 @@ def test_a_record_is_put_beside_a_file(
     ("words", "what", "fix"),
     [
         ([], "no file is given", "--format list"),
-        (["gone.json"], "neither a file nor a record", ""),
+        (["gone.json"], "neither a file nor a record", "a file that exists"),
         (["x" * 5000], "neither a file nor a record", ""),
         (["wrk.txt", "--format", "k7"], "no format k7", "known: k6-json"),
         (["wrk.txt", "--format", "k6-json"], "no JSON", ""),

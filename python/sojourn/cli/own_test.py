@@ -5,13 +5,13 @@ from __future__ import annotations
 import http.server
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sojourn import run, spec, testing
+from sojourn.cli import web_testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
@@ -36,12 +36,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(name="web", scope="module")
 def _web() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-    thread.join(20)
+    with web_testing.serving(Pages) as at:
+        yield at
 
 
 @pytest.fixture(name="lab")

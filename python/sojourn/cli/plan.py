@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sojourn.cli import all_plan, all_studies, clients_need, consent, lowered
+from sojourn.cli import all_plan, all_studies, clients_need, consent, lowered, rehearsed
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import print_fault, say
 from sojourn.cli.options import (
@@ -105,7 +105,7 @@ def plan(
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import difference, left_out, rehearse
+    from sojourn.plan import left_out
     from sojourn.questions import PLANS
 
     sets = [*(sets or ()), *hosts_sets(hosts)]
@@ -118,10 +118,10 @@ def plan(
     )
     held = _hold_against_host(asked, study, sets, vary or ())
     here = left_out.without(asked, held.skipped)
-    ahead = rehearse(here, PLANS)
+    ahead = rehearsed.rehearsed(here)
     lowered.for_reading(results)  # the machine has been looked at: the rest only reads records
     spread, source = scatter(here, results)
-    shows = difference.shown(here, ahead, PLANS, spread)
+    shows = rehearsed.shown(here, ahead, spread)
     if as_json:
         put_json(
             {

@@ -13,6 +13,7 @@ from sojourn.analysis import reasons
 from sojourn.analysis.load_point import SURE
 from sojourn.browse.words import chance, load_words
 from sojourn.plan import Outcome, Point, Verdict, design
+from sojourn.plan.evidence import is_late
 from sojourn.plan.points import Course
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
@@ -83,7 +84,7 @@ def p99(outcome: Outcome) -> str:
         return f"p99 ({show_ns(p99_ns)})"
     if p99_ns is None:
         return "p99 never" if outcome.is_lost(_TAIL) else "p99 –"
-    return f"p99 ≤{show_ns(p99_ns, 1)}" if outcome.is_upper_bound else f"p99 {show_ns(p99_ns)}"
+    return f"p99 ≤{show_ns(p99_ns, 1)}" if is_late(outcome) else f"p99 {show_ns(p99_ns)}"
 
 
 def _verdict(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from sojourn.analysis import reasons
 from sojourn.cli import point_line
 from sojourn.cli.point_line import WIDTH, line
 from sojourn.plan import Outcome, Phase, Verdict, next_point
-from sojourn.plan.points import Course
+from sojourn.plan.points import Course, Misses
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Level, Setting
 from sojourn.testing_questions import PLANS
@@ -68,6 +68,10 @@ def test_the_tail_says_how_much_is_known_of_it() -> None:
     bound = swept(over_surely=0)
     assert "p99 ≤154 µs  holds" in line_text(bound)
     assert "p99 ≤155 µs  holds" in line_text(replace(bound, p99_ns=154_200.0)), "rounded up"
+    some = Misses(requests=bound.requests // 3, over=0)
+    point = replace(bound.point, setting=Setting.of(load=0.7))
+    others = replace(bound, point=point, undisturbed=some)
+    assert "p99 154 µs  holds" in line_text(others), "stops of the server are what users waited"
     doubted = swept(verdict=Verdict.UNKNOWN, reasons=(STOPPED,))
     assert line_text(doubted).endswith("  p99 (154 µs)  unknown  client stopped 2.4 %")
     assert "p99 –" in line_text(replace(doubted, p99_ns=None))

@@ -146,3 +146,18 @@ def test_a_report_goes_into_the_one_file_that_is_named(
     (tmp_path / "x.html").mkdir()
     words = ["report", str(records[2]), option, str(tmp_path / "no" / "x.html")]
     assert main(words) == Exit.USAGE
+
+
+def test_a_folder_named_like_markup_is_listed_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the library that draws, `[x]` is a style and `[/x]` ends one."""
+    monkeypatch.setenv("COLUMNS", "500")
+    results = tmp_path / "a[x][" / "b]"
+    results.mkdir(parents=True)
+    assert main(["ls", "--results", str(results)]) == Exit.OK
+    assert "a[x][/b] yet" in capsys.readouterr().out
+    with store.open(results, spec.load("selfcheck", profile="quick"), resume=False, machine="vm"):
+        pass
+    assert main(["ls", "--results", str(results)]) == Exit.OK
+    assert "a[x][/b]: " in capsys.readouterr().out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +32,7 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import put_json, put_page
+from sojourn.cli.terminal_width import width
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
@@ -209,9 +209,8 @@ def _refuse(exports: Exports) -> None:
 def _print_settings(findings: Findings) -> None:
     from sojourn import questions, report
 
-    width = min(100, shutil.get_terminal_size((80, 24)).columns)
     put_page(
-        report.text(findings, questions.parts(), width, color=sys.stdout.isatty(), is_whole=False)
+        report.text(findings, questions.parts(), width(), color=sys.stdout.isatty(), is_whole=False)
     )
 
 

@@ -17,8 +17,11 @@ from sojourn.cli.plain import put_json
 from sojourn.visible import in_line, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sojourn.errors import Fault
 
+LEAST = 12  # characters that a column of a table has at least, where its cells are longer
 Statement = Annotated[
     str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.", show_default=False)
 ]
@@ -40,10 +43,13 @@ def sql(
     samples), left_out (combinations without an answer, with the reason). Times are in ns. Each
     factor is a column. The query can only read, and sees only the results.
 
+    The numbers of a run decide nothing where its verdict is unknown or its course is not steady. A
+    time is null where it is infinite or was not measured, and averages leave it out.
+
     \b
     Examples:
       sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"
-      sojourn sql "select load, avg(p99_ns) from outcomes group by load"
+      sojourn sql "select load, verdict, max(p99_ns) from outcomes group by 1, 2"
       sojourn sql "select key, max(achieved_rps) from outcomes group by 1" --json
       sojourn sql "select key, resource, median, max from resources"
       sojourn sql "describe outcomes"
@@ -60,7 +66,23 @@ def sql(
         writer.writerow([shown(name) for name in names])
         writer.writerows([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
     else:
+        _print(names, [["" if cell is None else str(cell) for cell in row] for row in rows])
+
+
+def _print(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table; where its columns do not fit, each row as a list of names and values."""
+    console = to_stdout()
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    needed = sum(min(width, LEAST) + 1 for width in widths)
+    if needed <= console.width:
         table = new_table(*map(escape, names))
         for row in rows:
-            table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
-        to_stdout().print(table)
+            table.add_row(*map(escape, row))
+        console.print(table)
+        return
+    for number, row in enumerate(rows, start=1):
+        console.print(escape(f"row {number} of {len(rows)}"), style="dim")
+        table = new_table("", "", has_head=False)
+        for name, cell in zip(names, row, strict=True):
+            table.add_row(escape(name), escape(cell))
+        console.print(table)

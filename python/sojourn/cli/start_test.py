@@ -6,46 +6,20 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from sojourn import __version__, built, spec, store
 from sojourn.cli import options
+from sojourn.cli.testing_start import DRAWS, HEAVY, PACKAGE, STORES, TESTS, started
 from sojourn.spec import studies
-
-HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
-GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
-PACKAGE = Path(spec.__file__).parents[2]
-SCRIPT = """
-import json, sys
-from sojourn.cli.app import main
-code = main(sys.argv[1:])
-print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
-"""
+from sojourn.store import golden_testing
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results")
-    with tarfile.open(GOLDEN) as packed:
-        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
-    return folder
-
-
-def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
-    """Exit code, stdout, and the names of what was imported."""
-    package = Path(spec.__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        env={**os.environ, "PYTHONPATH": str(package), **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    code, modules = json.loads(done.stderr.splitlines()[-1])
-    return code, done.stdout, set(modules)
+    return golden_testing.unpack(tmp_path_factory.mktemp("results"))
 
 
 @pytest.mark.parametrize(
@@ -180,11 +154,6 @@ def test_a_version_that_cannot_be_written_is_a_failure_that_is_reported() -> Non
     assert (done.returncode, "no space left" in done.stderr) == (4, True), done.stderr
 
 
-DRAWS = {"altair", "jinja2", "vl_convert", "narwhals"}
-TESTS = {"statsmodels", "pandas", "scipy.stats", "scipy.optimize", "scipy.special"}
-STORES = {"pyarrow", "duckdb"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "without"),
     [
@@ -294,3 +263,14 @@ def test_what_cannot_be_loaded_is_reported_without_a_traceback(
     assert done.stderr.startswith("error: sojourn cannot be loaded: ")
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_without_stdin_or_stdout_a_record_is_shown_to_no_one(results: Path, closed: str) -> None:
+    def show(more: str) -> subprocess.CompletedProcess[str]:
+        words = f'exec "$0" -m sojourn show --results "$1" {more}'
+        run = ["sh", "-c", words, sys.executable, str(results)]
+        return subprocess.run(run, capture_output=True, text=True, check=False, timeout=120)
+
+    done = show(closed)
+    assert (done.returncode, done.stderr) == (show("").returncode, "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli import tables, tco_league, tco_platforms
-from sojourn.cli.draw import to_stdout
+from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import print_table, spread
 from sojourn.cli.options import (
     RESULTS,
@@ -130,7 +130,7 @@ def total_cost(
         )
         return
     console = to_stdout()
-    console.print(f"computed from {tables.table_text(data)}, neighbour {neighbour}\n")
+    console.print(f"computed from {tables.table_text(data)}, neighbour {escape(neighbour)}\n")
     shown = [
         (
             f"{r['load']:.0%}",

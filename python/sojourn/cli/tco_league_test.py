@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from sojourn.cli.app import app
 from sojourn.errors import SpecFault
+from sojourn.models.league import rows_file
 from sojourn.models.tco import Costs, gain
 
 ROW = {
@@ -93,3 +95,13 @@ def test_what_is_no_league_is_refused(tmp_path: Path) -> None:
 def test_a_table_beside_it_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(SpecFault, match="a table means nothing"):
         ask("--league", str(written(tmp_path, ROW)), *words)
+
+
+def test_a_file_of_many_controllers_takes_time_by_its_length() -> None:
+    rows = [{**ROW, "controller": f"c{number}"} for number in range(8000)]
+    form = {"schema": "sojourn.league/1", "rows": rows}
+    league = rows_file.League.model_validate_json(json.dumps(form))
+    began = time.process_time()
+    worth = league.worth(Costs(), 1000)
+    assert time.process_time() - began < 3.0  # 64 million comparisons take longer
+    assert [row["controller"] for row in worth] == [row["controller"] for row in rows]

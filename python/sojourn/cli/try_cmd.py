@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from sojourn.cli import credentials, qos_options
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put, put_json
+from sojourn.cli.terminal_width import width
 from sojourn.errors import Exit, SpecFault
 from sojourn.text.plain_values import plain
 
@@ -52,14 +52,6 @@ Connections = Annotated[
         help="Number of connections in total.",
     ),
 ]
-Preload = Annotated[
-    bool,
-    typer.Option(
-        "--preload",
-        rich_help_panel=_SERVICE,
-        help="memcache, RESP: first write the 10,000 keys of the test into the service.",
-    ),
-]
 AnyLength = Annotated[
     bool,
     typer.Option(
@@ -89,13 +81,19 @@ def try_(
     quantile: qos_options.Quantile = qos_options.USUAL_Q,
     rates: Rates = "",
     connections: Connections = 16,
-    preload: Preload = False,
+    preload: credentials.Preload = False,
     any_length: AnyLength = False,
     insecure: credentials.Insecure = False,
     ca_file: credentials.CaFile = "",
     cert: credentials.Cert = "",
     key: credentials.Key = "",
     auth: credentials.Auth = "",
+    method: credentials.Method = "",
+    header: credentials.Header = None,
+    body: credentials.Body = "",
+    body_file: credentials.BodyFile = "",
+    query: credentials.Query = None,
+    option: credentials.Option = None,
     yes: Yes = False,
     wait: Wait = "0s",
     force: Force = False,
@@ -119,7 +117,11 @@ def try_(
       sojourn try redis://localhost:6379 --preload
       sojourn try localhost:8080 --rates 500,1k,2k
     """
-    inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    inputs = credentials.job_keys(
+        insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth,
+        method=method, header=header, body=body, body_file=body_file, query=query,
+        option=option,
+    )  # fmt: skip
     study = _study(
         {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
         {"connections": connections, **inputs},
@@ -127,7 +129,8 @@ def try_(
         bound=bound,
         rates=rates,
     )
-    at = _checked_service(target, study, is_filled=preload)
+    with credentials.of_target():
+        at = _checked_service(target, study, is_filled=preload)
     if not (yes or rates or _is_here(at)):
         raise SpecFault(
             f"{at.where.authority} is another machine, and would be loaded as far as it goes",
@@ -148,13 +151,13 @@ def try_(
         )
     service = result.services[0]
     same = qos_options.words(bound, quantile)
+    same += ["--preload"] if preload else []
     following = shlex.join(["sojourn", "init", target, *same, *credentials.words(inputs)])
     if as_json:
         texts = {"sentence": glance.sentence(service, at.where.url), "next": following}
         put_json({**texts, **plain(flat(result))})
     else:
-        width = min(100, shutil.get_terminal_size((80, 24)).columns)
-        put(glance.text(service, parts(), target=at.where.url, command=following, width=width))
+        put(glance.text(service, parts(), target=at.where.url, command=following, width=width()))
     return _EXITS[str(result.verdict)]
 
 

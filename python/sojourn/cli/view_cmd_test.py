@@ -181,3 +181,25 @@ def test_root_reads_as_a_stranger_where_any_folder_of_what_is_served_is_anothers
         patch.setattr(Path, "stat", stat)
         assert main(["view", str(results / named)]) == 0
     assert lowered_to == [(results / like).resolve()]
+
+
+def test_the_address_is_shown_before_it_becomes_an_idle_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On busy CPUs an idle task may wait for minutes, and the terminal stayed empty meanwhile."""
+    uvicorn = pytest.importorskip("uvicorn", reason="needs the extra view")
+    from sojourn.browse import priority
+    from sojourn.view import serve
+
+    done: list[str] = []
+
+    def show(address: str) -> None:
+        port = re.search(r":(\d+)/", address)
+        assert port
+        assert _listens(int(port[1])) == {"0100007F"}, "a browser may come at once, and waits"
+        done.append("address")
+
+    monkeypatch.setattr(priority, "step_back", lambda: done.append("steps back"))
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: done.append("answers"))
+    serve.serve(tmp_path, 0, show)
+    assert done == ["address", "steps back", "answers"]

@@ -7,42 +7,48 @@ derived from the origin's text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from sojourn import kinds
-from sojourn.controllers import (
-    be_controller,
-    caladan,
-    captain,
-    clite,
-    heracles,
-    koordinator,
-    null,
-    osml,
-    parties,
-    posterior,
-    proportional,
-    rama,
-    ream,
-    static,
-)
 from sojourn.controllers.kind import NEEDS, ControllerKind
 from sojourn.controllers.look import Change, Decision, Group, History, Look, Window
 
+if TYPE_CHECKING:
+    from sojourn.controllers import (  # noqa: F401 - for whoever follows imports
+        be_controller,
+        caladan,
+        captain,
+        clite,
+        heracles,
+        koordinator,
+        null,
+        osml,
+        parties,
+        posterior,
+        proportional,
+        rama,
+        ream,
+        static,
+    )
+
 #: Every controller, in reading order.
-KINDS = kinds.table(
-    null.KIND,
-    static.KIND,
-    heracles.KIND,
-    be_controller.KIND,
-    parties.KIND,
-    clite.KIND,
-    osml.KIND,
-    captain.KIND,
-    koordinator.KIND,
-    rama.KIND,
-    proportional.KIND,
-    caladan.KIND,
-    ream.KIND,
-    posterior.KIND,
+KINDS: Mapping[str, ControllerKind] = kinds.late(
+    "sojourn.controllers",
+    "null",
+    "static",
+    "heracles",
+    "be_controller as be-controller",
+    "parties",
+    "clite",
+    "osml as osml-gates",
+    "captain",
+    "koordinator",
+    "rama",
+    "proportional",
+    "caladan",
+    "ream",
+    "posterior",
 )
 
 __all__ = [

@@ -26,6 +26,7 @@ from sojourn.disk.expanded import PackedError
 from sojourn.disk.foreign import (
     JSON_BYTES,
     depth_of,
+    is_file,
     is_plain,
     lines_named,
     opened,
@@ -55,6 +56,7 @@ __all__ = [
     "doubt",
     "folder",
     "home",
+    "is_file",
     "is_folder",
     "is_own",
     "is_plain",

@@ -64,6 +64,14 @@ def is_plain(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether a name that a person typed is of a plain file, or of a link to one.
+
+    `Path.is_file` raises where a name is too long.
+    """
+    return os.path.isfile(path)  # noqa: PTH113 - the reason is above
+
+
 def reader(path: Path, *, most: int, is_named: bool = False) -> IO[bytes]:
     """Open a plain file of at most `most` bytes; one that the user has named may be a link.
 

@@ -86,6 +86,7 @@ class Measured:
         cpu_ns_per_request: the server's, of the same.
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
+        culprit_pids: processes of these by name, where a question asks about them; the rest lack.
         others: (task, share of the CPUs' time) of those who ran there, neither service nor
             neighbour; None: no one looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
@@ -118,6 +119,7 @@ class Measured:
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()
+    culprit_pids: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     others: tuple[tuple[str, float], ...] | None = None
     worker_cpu_s: tuple[float, ...] = ()
     alone: Alone | None = None

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import programs
-from sojourn.host import hierarchy, writable
+from sojourn.host import hierarchy, sandbox, writable
 from sojourn.host.facts import Facts
 from sojourn.host.tree import Tree
-from sojourn.host.writable import AS_ROOT, ON_HOST
+from sojourn.host.writable import ON_HOST
 from sojourn.install import vm
 
 
@@ -55,6 +55,11 @@ def _open(facts: Facts, folder: str) -> tuple[bool, str, str]:
     return is_open, f"write access to {folder} (it is mounted read-only)", ON_HOST
 
 
+def _called(facts: Facts, name: str) -> tuple[bool, str, str]:
+    """That no sandbox refuses a call."""
+    return name not in facts.rights.refused, f"the call {name}: a sandbox refuses it", sandbox.FIX
+
+
 def _groups(facts: Facts) -> tuple[bool, str, str]:
     """That the lab can make control groups, by the look with which a study is refused them."""
     no = hierarchy.refusal(Tree(Path(facts.root)), "cpu")
@@ -66,7 +71,7 @@ CGROUP, CPUS = writable.GROUPS, "/sys"
 NEEDS: tuple[_Need, ...] = (
     _Need(
         name="latency against load",
-        needs=lambda _: (_program("sojourn-load", "make build"),),
+        needs=lambda f: (_program("sojourn-load", "make build"), _called(f, sandbox.AFFINITY)),
     ),
     _Need(
         name="memcached",
@@ -78,26 +83,29 @@ NEEDS: tuple[_Need, ...] = (
     ),
     _Need(
         name="servers as a user of their own",
-        needs=lambda f: ((f.rights.may("setuid"), "the right to change users", AS_ROOT),),
+        needs=lambda f: ((f.rights.may("setuid"), "the right to change users", f.rights.fix),),
     ),
     _Need(
         name="io_uring transport",
         needs=lambda f: (
             (f.rights.io_uring in (0, None), "io_uring", "sudo sysctl kernel.io_uring_disabled=0"),
+            _called(f, sandbox.URING),
         ),
     ),
     _Need(
         name="stages inside the kernel (eBPF)",
         needs=lambda f: (
             (f.rights.has_btf, "kernel types (BTF)", "a kernel with CONFIG_DEBUG_INFO_BTF"),
-            (f.rights.may("bpf") or f.rights.may("sys_admin"), "CAP_BPF", AS_ROOT),
+            (f.rights.may_load(), "CAP_BPF", f.rights.fix),
+            _called(f, sandbox.BPF),
         ),
     ),
     _Need(
         name="schedulers (sched_ext)",
         needs=lambda f: (
             (f.kernel.sched_ext, "sched_ext", "Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT"),
-            (f.rights.may("bpf") or f.rights.may("sys_admin"), "CAP_BPF", AS_ROOT),
+            (f.rights.may_load(), "CAP_BPF", f.rights.fix),
+            _called(f, sandbox.BPF),
         ),
     ),
     _Need(
@@ -105,10 +113,11 @@ NEEDS: tuple[_Need, ...] = (
         needs=lambda f: (
             (f.rights.has_pmu, "a performance monitoring unit", "bare metal, or a VM with vPMU"),
             (
-                f.rights.may("perfmon") or (f.rights.perf_paranoid or 0) <= 2,
+                f.rights.may_load("perfmon") or (f.rights.perf_paranoid or 0) <= 2,
                 "the right to use it",
                 "sudo sysctl kernel.perf_event_paranoid=1",
             ),
+            _called(f, sandbox.PERF),
         ),
     ),
     _Need(
@@ -122,7 +131,7 @@ NEEDS: tuple[_Need, ...] = (
                 "sudo mount -t resctrl resctrl /sys/fs/resctrl",
             ),
             _open(f, "/sys/fs/resctrl"),
-            (f.rights.is_root, "the right to write to it", AS_ROOT),
+            (f.rights.is_root, "the right to write to it", f.rights.fix),
         ),
     ),
     _Need(
@@ -135,8 +144,8 @@ NEEDS: tuple[_Need, ...] = (
     _Need(
         name="network namespaces",
         needs=lambda f: (
-            (f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
-            (f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),
+            (f.rights.may("sys_admin"), "CAP_SYS_ADMIN", f.rights.fix),
+            (f.rights.may("net_admin"), "CAP_NET_ADMIN", f.rights.fix),
             (not f.rights.no_netns, f.rights.no_netns, "a kernel that has it, or fewer limits"),
         ),
     ),
@@ -145,14 +154,14 @@ NEEDS: tuple[_Need, ...] = (
         needs=lambda f: (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
             _open(f, CGROUP),
-            (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
+            (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", f.rights.fix),
             _groups(f),  # a runtime makes one for each container
         ),
     ),
     _Need(
         name="virtual machines",
         needs=lambda f: (
-            (f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),
+            (f.rights.may("net_admin"), "CAP_NET_ADMIN", f.rights.fix),
             (platform.machine() == "x86_64", "a guest kernel for this kind of CPU", ""),
             _program(vm.QEMU, f"apt install {vm.PART.needs[vm.QEMU]}"),
             (TUN.exists(), f"{TUN}", "modprobe tun"),
@@ -161,14 +170,14 @@ NEEDS: tuple[_Need, ...] = (
     ),
     _Need(
         name="network shares (HTB)",
-        needs=lambda f: ((f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),),
+        needs=lambda f: ((f.rights.may("net_admin"), "CAP_NET_ADMIN", f.rights.fix),),
     ),
     _Need(
         name="frequency",
         needs=lambda f: (
             (bool(f.power.driver), "cpufreq", "bare metal: hypervisors keep it for themselves"),
             _open(f, CPUS),
-            (f.rights.is_root, "the right to set it", AS_ROOT),
+            (f.rights.is_root, "the right to set it", f.rights.fix),
         ),
     ),
     _Need(
@@ -176,12 +185,15 @@ NEEDS: tuple[_Need, ...] = (
         needs=lambda f: (
             (bool(f.power.idle_states), "cpuidle", "bare metal: hypervisors keep it"),
             _open(f, CPUS),
-            (f.rights.is_root, "the right to set them", AS_ROOT),
+            (f.rights.is_root, "the right to set them", f.rights.fix),
         ),
     ),
     _Need(
         name="real-time scheduling",
-        needs=lambda f: ((f.rights.may("sys_nice"), "CAP_SYS_NICE", AS_ROOT),),
+        needs=lambda f: (
+            (f.rights.may("sys_nice"), "CAP_SYS_NICE", f.rights.fix),
+            _called(f, sandbox.SCHEDULER),
+        ),
     ),
 )
 

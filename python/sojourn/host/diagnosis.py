@@ -15,6 +15,8 @@ from sojourn.host.culprits import Sight
 from sojourn.host.facts import Facts
 from sojourn.host.finding import SOME_NOISE, Finding, Report
 from sojourn.host.kernel import UNKNOWN
+from sojourn.host.preflight import TAKEN_SHARE_MAX, Look
+from sojourn.host.tree import cpu_text
 from sojourn.host.writable import ON_HOST
 from sojourn.visible import in_line
 
@@ -40,10 +42,17 @@ X86_CLOCKS = {"hpet", "acpi_pm", "pit"}
 Check: TypeAlias = Callable[[Facts], Iterator[Finding]]
 
 
-def doctor(facts: Facts, sight: Sight | None = None) -> Report:
-    """Look a machine over; `sight`: who ran on the CPUs that a service would get."""
+def doctor(facts: Facts, sight: Sight | None = None, seen: Look | None = None) -> Report:
+    """Look a machine over.
+
+    Args:
+        facts: of it.
+        sight: who ran on the CPUs that a service would get.
+        seen: what stopped a task there.
+    """
     results = [finding for check in CHECKS for finding in check(facts)]
-    results += culprits(sight) if sight else []
+    named = [*culprits(sight)] if sight else []
+    results += named or (unseen(seen) if seen else ())
     score = min(SCORE_MAX, sum(finding.points for finding in results))
     label = "noisy" if score >= NOISY else "some noise" if score >= SOME_NOISE else "quiet"
     return Report(
@@ -59,15 +68,36 @@ def culprits(sight: Sight) -> Iterator[Finding]:
     """Tasks that keep a service waiting, by its own CPUs."""
     long = [culprit for culprit in sight.culprits if culprit.long_runs_per_s > 0]
     if long:
-        share = sum(culprit.share for culprit in long)
-        yield Finding(
-            name="culprits",
-            what=f"others run where a service would: {sight.text}",
-            effect="a request that comes meanwhile waits until they are done, unless the service "
-            "goes before them",
-            mend="end them, or give the service CPUs of its own (isolcpus) or a real-time class",
-            points=min(25, 1 + round(100 * share)),
+        yield _taken(
+            "culprits",
+            f"others run where a service would: {sight.text}",
+            "end them, or give the service CPUs of its own (isolcpus) or a real-time class",
+            sum(culprit.share for culprit in long),
         )
+
+
+def unseen(seen: Look) -> Iterator[Finding]:
+    """Time of those CPUs that others had, whom this container, or this user, cannot see."""
+    share, cpus = seen.all.taken_share, cpu_text(seen.cpus)
+    if share > TAKEN_SHARE_MAX:
+        yield _taken(
+            "unseen",
+            f"others that cannot be seen from here took {share:.0%} of CPU {cpus}",
+            "look as root on the host itself who runs there (top), and end it",
+            share,
+        )
+
+
+def _taken(name: str, what: str, fix: str, share: float) -> Finding:
+    """That others have a share of the CPUs that a service would get."""
+    return Finding(
+        name=name,
+        what=what,
+        effect="a request that comes meanwhile waits until they are done, unless the service goes "
+        "before them",
+        mend=fix,
+        points=min(25, 1 + round(100 * share)),
+    )
 
 
 def steal(facts: Facts) -> Iterator[Finding]:

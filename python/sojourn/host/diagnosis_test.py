@@ -9,6 +9,7 @@ from sojourn import host
 from sojourn.host.culprits import SCHEDULER, Culprit, Sight
 from sojourn.host.diagnosis import NOISY
 from sojourn.host.finding import Report
+from sojourn.host.preflight import Look, Stops
 
 Host = Callable[[str], Path]
 
@@ -113,3 +114,16 @@ def test_who_runs_briefly_is_no_culprit(fake_host: Host) -> None:
     facts = host.read(fake_host("big_server"))
     assert "culprits" not in names(host.doctor(facts, ran(long_runs_per_s=0.0, share=0.02)))
     assert "culprits" not in names(host.doctor(facts))
+
+
+def test_time_that_no_visible_task_took_is_a_finding(fake_host: Host) -> None:
+    """As in a container, or under hidepid, where others are not in /proc."""
+    facts, calm = host.read(fake_host("big_server")), Stops(watched_ns=10**9)
+    lost = Look(cpus=(1,), all=Stops(lengths_ns=(430_000_000,), watched_ns=10**9))
+    hidden = ran(long_runs_per_s=0.0, share=0.001)
+    report = host.doctor(facts, hidden, lost)
+    finding = next(finding for finding in report.findings if finding.name == "unseen")
+    assert "cannot be seen from here took 43% of CPU 1" in finding.what
+    assert report.score >= host.doctor(facts, hidden, Look(cpus=(1,), all=calm)).score + 25
+    known = host.doctor(facts, ran(long_runs_per_s=2.6, share=0.4), lost)
+    assert ("unseen" in names(known), "culprits" in names(known)) == (False, True)

@@ -45,7 +45,8 @@ def test_what_the_trial_says_is_what_is_missing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_doctor_says_what_a_fake_machine_lacks_and_its_fix(tmp_path: Path) -> None:
-    facts = host.read(tmp_path, sample_s=0)
+    status = "Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0\n"
+    facts = host.read(tree(tmp_path, proc__self__status=status).root, sample_s=0)
     (ability,) = (a for a in abilities(facts) if a.name == "network namespaces")
     assert not ability.can
     assert ability.missing == "CAP_SYS_ADMIN"

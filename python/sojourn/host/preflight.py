@@ -95,6 +95,11 @@ class Look:
     steal_share: float | None = None
     names: tuple[str, ...] = field(default=())
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether the CPUs could be watched: a sandbox may refuse to put a task on one."""
+        return self.all.watched_ns > 0
+
     def decides(self, *, is_shielded: bool) -> Stops:
         """The stops that a server meets: a shielded one meets only the machine's."""
         return self.machine if is_shielded and self.machine is not None else self.all
@@ -103,7 +108,8 @@ class Look:
         """Whether the answer would be the service's own."""
         stops = self.decides(is_shielded=is_shielded)
         return (
-            target.lost_share(stops) <= CALM_SHARE_MAX
+            self.is_watched
+            and target.lost_share(stops) <= CALM_SHARE_MAX
             and stops.taken_share <= TAKEN_SHARE_MAX
             and (self.steal_share or 0.0) <= STEAL_SHARE_MAX
         )
@@ -111,6 +117,8 @@ class Look:
     def seen(self, target: Target) -> str:
         """What was seen, in a line."""
         cpus = cpu_text(self.cpus)
+        if not self.is_watched:
+            return f"CPU {cpus} could not be watched"
         parts = [f"an ordinary task {_words(self.all, target, f'CPU {cpus}')}"]
         if self.machine is not None:
             words = _words(self.machine, target)
@@ -124,6 +132,8 @@ class Look:
         """What that does to the answer, in a line."""
         stops = self.decides(is_shielded=is_shielded)
         lost = target.lost_share(stops)
+        if not self.is_watched:
+            return "what the machine does to the answer is not known"
         if lost >= MACHINE_SHARE_MIN:
             return (
                 f"the answer will be the machine's: stops above {show_ns(target.bound_ns)} alone "

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from sojourn.host import preflight
 from sojourn.host.preflight import Look, Stops, Target, look
 
 MS = 1_000_000
@@ -83,3 +84,19 @@ def test_a_task_that_uses_the_same_cpu_is_seen() -> None:
     alone = look((cpu,), 1.0)
     twice = look((cpu, cpu), 1.0)  # two watchers of one CPU take turns, whoever else runs
     assert twice.all.taken_share > max(0.1, 0.5 * alone.all.taken_share)
+
+
+def test_what_could_not_be_watched_is_not_called_calm() -> None:
+    """Where a sandbox refuses to put the watching tasks on a CPU, none of them reports anything."""
+    target, blind = Target(), seen(Stops())
+    for is_shielded in (False, True):
+        assert not blind.is_calm(target, is_shielded=is_shielded)
+        assert "is not known" in blind.effect(target, is_shielded=is_shielded)
+    assert blind.seen(target) == "CPU 1 could not be watched"
+
+
+def test_watchers_that_cannot_be_placed_have_watched_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(preflight, "SENTINEL", preflight.SENTINEL.with_name("is_not_there.py"))
+    assert not look((0,), 0.1).is_watched

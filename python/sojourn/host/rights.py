@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from sojourn.disk import tables
-from sojourn.host import namespaces, writable
+from sojourn.host import namespaces, sandbox, writable
 from sojourn.host.tree import Tree, as_int
 
 #: Capabilities that the lab has a use for, by number (include/uapi/linux/capability.h).
@@ -19,6 +22,12 @@ CAPABILITIES = {
     38: "perfmon",
     39: "bpf",
 }
+#: Of these the kernel asks in its own user namespace, whatever root has in another.
+OF_MACHINE = ("sys_nice", "sys_resource", "perfmon", "bpf")
+MACHINE_USERS = "user:[4026531837]"  # its own user namespace (include/linux/proc_ns.h)
+ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7)
+SERVER_USERS = (61_184, 65_534)  # first of those that servers can become; nobody
+NS_GET_USERNS = 0xB701  # ioctl_ns(2)
 OPEN_FILES_USUAL = 4096  # where the machine does not tell: the usual hard limit of old systems
 #: How the counters of a CPU begin, where the name goes on with its kind or number.
 # fmt: off
@@ -45,6 +54,8 @@ class Rights:
         io_uring: 0 for everybody, 1 for a group, 2 for no one; None: the kernel has no such switch.
         no_netns: what is missing for a network namespace with links, beside rights; "": nothing.
         read_only: of the folders that the lab writes to, those that no one can write here.
+        is_inner: root is of a user namespace here, as in rootless containers, not the machine's.
+        refused: calls that a sandbox refuses, whatever rights there are (`sandbox`).
     """
 
     uid: int
@@ -60,11 +71,18 @@ class Rights:
     io_uring: int | None
     no_netns: str = ""
     read_only: tuple[str, ...] = ()
+    is_inner: bool = False
+    refused: tuple[str, ...] = ()
 
     @property
     def is_root(self) -> bool:
         """Whether this is user 0."""
         return self.uid == 0
+
+    @property
+    def fix(self) -> str:
+        """What would give more rights."""
+        return writable.fix(is_inner=self.is_inner, is_root=self.is_root)
 
     @property
     def open_files_max(self) -> int:
@@ -76,21 +94,81 @@ class Rights:
         """Whether a capability is in effect."""
         return capability in self.capabilities
 
+    def may_load(self, capability: str = "bpf") -> bool:
+        """Whether BPF programs can be loaded, or another part of CAP_SYS_ADMIN is in effect."""
+        return self.may(capability) or (self.may("sys_admin") and not self.is_inner)
+
 
 def has(tree: Tree, number: int) -> bool:
-    """Whether this program has a capability, by its number (linux/capability.h)."""
+    """Whether this program has a capability of `CAPABILITIES`, by its number."""
+    return CAPABILITIES.get(number) in _in_effect(tree)
+
+
+def fix(tree: Tree) -> str:
+    """What would give more rights."""
+    return writable.fix(is_inner=is_inner(tree), is_root=_uid(tree) == 0)
+
+
+def is_inner(tree: Tree) -> bool:
+    """Whether this is another user namespace than the machine's own."""
+    try:
+        return str(tree.path("/proc/self/ns/user").readlink()) != MACHINE_USERS
+    except OSError:
+        return (tree.text("/proc/self/uid_map") or " ".join(ALL_USERS)).split() != ALL_USERS
+
+
+def _uid(tree: Tree) -> int | None:
+    """Whom it acts as; None where that is unknown."""
+    words = tree.table("/proc/self/status").get("Uid", "").split()
+    return as_int("".join(words[1:2]))
+
+
+def _in_effect(tree: Tree) -> tuple[str, ...]:
+    """Capabilities that the kernel heeds; root of a user namespace seems to have all of them."""
     mask = as_int(tree.table("/proc/self/status").get("CapEff"), 16) or 0
-    return bool(mask >> number & 1)
+    names = [name for bit, name in CAPABILITIES.items() if mask >> bit & 1]
+    if not is_inner(tree):
+        return tuple(names)
+    lost = set(OF_MACHINE)
+    if not _owns_network(tree):
+        lost.add("net_admin")
+    lost |= {
+        f"set{kind}"
+        for kind in ("uid", "gid")
+        if not any(_is_mapped(tree.text(f"/proc/self/{kind}_map") or "", n) for n in SERVER_USERS)
+    }
+    return tuple(name for name in names if name not in lost)
+
+
+def _owns_network(tree: Tree) -> bool:
+    """Whether this network is the user namespace's own; a fake's is not."""
+    if not tree.is_live:
+        return False
+    try:
+        with Path("/proc/self/ns/net").open("rb") as network:
+            owner = fcntl.ioctl(network, NS_GET_USERNS)
+        with os.fdopen(owner, "rb"):
+            return os.fstat(owner).st_ino == Path("/proc/self/ns/user").stat().st_ino
+    except OSError:  # it is of a namespace above
+        return False
+
+
+def _is_mapped(text: str, number: int) -> bool:
+    """Whether a user or group is there, by lines of `first, first outside, count`."""
+    rows = (tuple(map(as_int, line.split())) for line in tables.lines(text))
+    return any(
+        first <= number < first + count
+        for first, _, count in (row for row in rows if len(row) == 3)
+        if first is not None and count is not None
+    )
 
 
 def read(tree: Tree) -> Rights:
     """What this process may do here, from the tree's /proc."""
-    status = tree.table("/proc/self/status")
-    mask = as_int(status.get("CapEff"), 16) or 0
     flags = set(tree.table("/proc/cpuinfo").get("flags", "").split())
-    capabilities = tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1)
+    capabilities = _in_effect(tree)
     return Rights(
-        uid=as_int("".join(status.get("Uid", "").split()[1:2]) or "0") or 0,
+        uid=_uid(tree) or 0,
         capabilities=capabilities,
         open_files=_open_files(tree),
         open_files_system=tree.number("/proc/sys/fs/nr_open"),
@@ -103,6 +181,8 @@ def read(tree: Tree) -> Rights:
         io_uring=tree.number("/proc/sys/kernel/io_uring_disabled"),
         no_netns=namespaces.lacking(tree, capabilities),
         read_only=writable.closed(tree),
+        is_inner=is_inner(tree),
+        refused=sandbox.refused(tree),
     )
 
 

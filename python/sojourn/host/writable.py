@@ -30,6 +30,11 @@ class Refusal:
     fix: str
 
 
+def fix(*, is_inner: bool, is_root: bool) -> str:
+    """What would give more rights: root of a user namespace, or of a container, has all it can."""
+    return ON_HOST if is_inner or is_root else AS_ROOT
+
+
 def refusal(tree: Tree, path: str) -> Refusal | None:
     """What keeps `path` from being written; None: nothing does, or it is not there.
 

@@ -29,6 +29,7 @@ from sojourn.importers import (
     oha_csv,
     oha_json,
     oha_text,
+    others,
     pgbench_aggregate,
     pgbench_log,
     ring,
@@ -109,6 +110,9 @@ def recognised(head: str, at: str) -> Format:
     fitting = [form for form in FORMATS.values() if form.is_it(head)]
     if len(fitting) == 1:
         return fitting[0]
+    other = None if fitting else others.of(head)
+    if other:
+        raise SpecFault(f"it is {other.what}, which is not read", at=at, fix=other.fix)
     what = "it is of no known format"
     if fitting:
         what = f"it may be of several formats: {', '.join(form.name for form in fitting)}"

@@ -253,6 +253,16 @@ def test_attacks_of_vegeta_with_names_are_apart(tmp_path: Path) -> None:
     ]
 
 
+def test_attacks_of_vegeta_of_one_name_are_said_to_be_together(tmp_path: Path) -> None:
+    rows = [of_vegeta(n, 200) for n in range(50)]
+    again = [row.replace("T00:0", "T01:0") for row in rows]
+    for text in ("\n".join(rows + again), "\n".join(map(as_csv, rows + again))):
+        series = only(text, tmp_path)
+        assert "2 attacks of one name" in series.notes[0]
+        assert "what lay between" in series.notes[1]
+    assert only("\n".join(rows), tmp_path).notes == ()
+
+
 def as_csv(row: str) -> str:
     one = json.loads(row)
     ns = int(datetime.fromisoformat(one["timestamp"]).timestamp() * 1e9)

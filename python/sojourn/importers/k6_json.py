@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn.importers.durations import seconds_of
-from sojourn.importers.file import File, number, table, time_ns
+from sojourn.importers.file import ALONE, File, fault, number, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.k6_facts import MS
 from sojourn.importers.k6_samples import DROPPED, Samples
@@ -19,8 +19,14 @@ def is_it(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
     """Each protocol and scenario is a series."""
     samples = Samples()
+    described: set[str] = set()
     for at, row in file.objects():
         metric = row.get("metric")
+        if row.get("type") == "Metric" and isinstance(metric, str) and samples.has_use(metric):
+            if metric in described:
+                raise fault(f"{metric} is described again: it has several runs", at, ALONE)
+            described.add(metric)  # k6 describes each once, before its first sample
+            continue
         if row.get("type") != "Point" or not isinstance(metric, str) or not samples.has_use(metric):
             continue
         data = table(row.get("data"), "data", at)

@@ -5,29 +5,52 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sojourn.importers.file import File, count, fault, number, table, time_ns
+from sojourn.importers.durations import quantile
+from sojourn.importers.file import File, count, fault, number, rows, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.k6_facts import DURATIONS, FACTS, GRPC, MS, dropped, lacking
 from sojourn.importers.series import Series
 
 _MIXED = ("The times of failed requests are in its percentiles.",)
 _UNCOUNTED = ("It does not say how many requests failed; their times are in its percentiles.",)
-_PERCENTILE = re.compile(r"p\((\d+(?:\.\d+)?)\)")
+_PERCENTILE = re.compile(r"p(?:\((\d+(?:\.\d+)?)\)|(\d+(?:\.\d+)?))")
+_NEW = re.compile(r'\s*\{\s*"config":\s*\{\s*"duration":')  # --new-machine-readable-summary
 
 
 def is_it(head: str) -> bool:
     """Whether it is a summary of k6."""
     is_object = head.lstrip().startswith("{") and '"type":"Point"' not in head
-    return is_object and '"metrics"' in head and '"root_group"' in head
+    is_new = bool(_NEW.match(head)) and '"execution"' in head
+    return is_new or (is_object and '"metrics"' in head and '"root_group"' in head)
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ms
     """One series for each protocol: what the summary states, no more."""
-    metrics = table(file.document().get("metrics"), "metrics", file.at)
+    metrics = _metrics(file.document(), file.at)
     there = [name for name in DURATIONS if name in metrics]
     if not there:
         raise fault(lacking(set(map(str, metrics))), file.at, "run k6 with an HTTP or gRPC request")
     return [_series(name, metrics, file.at, is_only=len(there) == 1) for name in there]
+
+
+def _metrics(whole: dict[str, Any], at: str) -> dict[str, Any]:
+    """Each metric by its name; the newer form has a list of them, and other words."""
+    results = whole.get("results")
+    if not isinstance(results, dict):
+        return table(whole.get("metrics"), "metrics", at)
+    metrics = {}
+    for row in rows(results.get("metrics"), "metrics", at):
+        one = table(row, "a metric", at)
+        values = table(one.get("values"), "values", at)
+        metrics[str(one.get("name"))] = {key: n for key, n in values.items() if n is not None}
+    if "http_req_failed" in metrics:
+        metrics["http_req_failed"]["passes"] = metrics["http_req_failed"].get("matches", 0)
+    if "http_reqs" in metrics:
+        run = table(whole.get("config"), "config", at)
+        seconds = number(run.get("duration"), "duration", at)
+        n = count(metrics["http_reqs"].get("count"), "http_reqs count", at)
+        metrics["http_reqs"]["rate"] = n / seconds if seconds else 0.0
+    return metrics
 
 
 def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Series:
@@ -81,7 +104,7 @@ def _quantile(key: str) -> float | None:
     if key == "med":
         return 0.5
     named = _PERCENTILE.fullmatch(key)
-    return round(float(named[1]) / 100, 9) if named else None
+    return quantile(named[1] or named[2]) if named else None
 
 
 FORMAT = Format(

@@ -184,3 +184,25 @@ def test_scenarios_of_one_file_are_apart(tmp_path: Path) -> None:
             (OUTSIDE, 1, 900e6), ("warm", 3, 90e6), ("main", 6, 2e6), (ALL, 10, 900e6),
         ]  # fmt: skip
         assert any("all scenarios" in note for note in series[-1].notes)
+
+
+def test_the_newer_summary_gives_the_same_numbers(tmp_path: Path) -> None:
+    """`--new-machine-readable-summary` of k6 1.x: a list of metrics; null is unknown."""
+    trend = {"avg": 3.1, "max": 122.8, "med": 0.335, "min": None, "p90": 0.868, "p95": 1.954}
+    whole = {**trend, "avg": 2.9}
+    metrics = [
+        {"name": "http_req_failed", "type": "rate", "values": {"matches": 80, "total": 1001}},
+        {"name": "http_req_duration{expected_response:true}", "type": "trend", "values": trend},
+        {"name": "http_reqs", "type": "counter", "values": {"count": 1001}},
+        {"name": "http_req_duration", "type": "trend", "values": whole},
+        {"name": "dropped_iterations", "type": "counter", "values": {"count": 7}},
+    ]
+    config = {"duration": 5.005, "execution": "local", "script": "x" * 50_000}
+    table = {"config": config, "metadata": {"k6_version": "1.8.1"}, "results": {"metrics": metrics}}
+    form, (series,) = importers.read(put(tmp_path, json.dumps(table).encode()))
+    assert form.name == "k6-summary"
+    assert (series.requests, sum(series.failed.values())) == (921, 80)
+    assert series.stated == {None: 3.1e6, 0.5: 335e3, 0.9: 868e3, 0.95: 1.954e6}
+    assert series.seconds == pytest.approx(5.005)
+    assert any("7 iterations" in note for note in series.notes)
+    assert series.is_failed_known

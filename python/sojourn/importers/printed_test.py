@@ -207,3 +207,14 @@ def test_a_percentile_of_reads_needs_as_many_requests_as_there_are(tmp_path: Pat
 
 def test_percentiles_of_vegetas_report_are_estimates(tmp_path: Path) -> None:
     assert "t-digest" in only(content("vegeta-report.json"), tmp_path).notes[-1]
+
+
+def test_the_length_of_vegetas_report_has_the_wait_for_the_last_reply(tmp_path: Path) -> None:
+    """Its rate has that wait, so a length without it gave another number of requests."""
+    text = """{ "latencies": {"total": 9, "mean": 9, "50th": 9, "99th": 9, "max": 9, "min": 9},
+    "bytes_in": {"total": 0, "mean": 0}, "bytes_out": {"total": 0, "mean": 0},
+    "duration": 4000000000, "wait": 6000000000, "requests": 1000, "rate": 250,
+    "throughput": 100, "success": 1, "status_codes": {"200": 1000}, "errors": []}"""
+    form, (series,) = importers.read(put(tmp_path, text.encode()))
+    assert form.name == "vegeta-report", "also as jq prints it"
+    assert (series.requests, series.seconds, series.rate) == (1000, 10.0, 100.0)

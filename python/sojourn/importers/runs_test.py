@@ -78,6 +78,12 @@ def test_a_table_with_its_head_twice_is_refused(name: str, tmp_path: Path) -> No
     assert "file of its own" in caught.value.fix
 
 
+def test_two_runs_of_k6_in_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecFault, match="http_req_duration is described again") as caught:
+        importers.read(put(tmp_path, content("k6.json") + content("k6-errors.json")))
+    assert "file of its own" in caught.value.fix
+
+
 @pytest.mark.parametrize("name", ["vegeta-report.json", "memtier.json", "k6-export.json"])
 def test_two_results_in_one_file_of_json_are_not_called_cut_short(
     name: str, tmp_path: Path

@@ -17,7 +17,7 @@ _PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th")
 
 def is_it(head: str) -> bool:
     """Whether it looks like what vegeta reports."""
-    return head.lstrip().startswith('{"latencies":') and '"bytes_in":' in head
+    return bool(re.match(r'\s*\{\s*"latencies"\s*:', head)) and '"bytes_in":' in head
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
@@ -42,12 +42,18 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests=all_ - bad,
             stated_over=all_,
             failed=failed,
-            seconds=time_ns(whole.get("duration"), "duration", file.at, unit_ns=1) / 1e9,
+            seconds=_seconds(whole, file.at),
             rate_rps=number(whole.get("throughput"), "throughput", file.at),
             most_ns=most_ns if all_ else None,
             notes=(*mixed, _SKETCH),
         )
     ]
+
+
+def _seconds(whole: dict[str, Any], at: str) -> float:
+    """Length of the run: vegeta counts the wait for the last reply apart, and in its rate."""
+    attack_ns = time_ns(whole.get("duration"), "duration", at, unit_ns=1)
+    return (attack_ns + time_ns(whole.get("wait", 0), "wait", at, unit_ns=1)) / 1e9
 
 
 def _failed(whole: dict[str, Any], all_: int, at: str) -> dict[str, int]:

@@ -39,7 +39,7 @@ def is_it(head: str) -> bool:
 
 def is_text(head: str) -> bool:
     """Whether one of the two printed it."""
-    return bool(re.match(r"\s*Running .* test @ ", head))
+    return bool(re.match(r"\s*Running .* test @ .*\n +\d+ threads and \d+ connections", head))
 
 
 def is_wrk2(text: str) -> bool:

@@ -8,13 +8,34 @@ line in `KINDS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from sojourn import kinds
-from sojourn.install import media_streaming, moses, shore, specjbb, sphinx, vm, xapian
 from sojourn.install.part import MANIFEST, Made, Part, fetch, hashed, offers
 
+if TYPE_CHECKING:
+    from sojourn.install import (  # noqa: F401 - for whoever follows imports
+        media_streaming,
+        moses,
+        shore,
+        specjbb,
+        sphinx,
+        vm,
+        xapian,
+    )
+
 #: Everything that can be fetched or made, in reading order.
-KINDS = kinds.table(
-    vm.PART, xapian.PART, sphinx.PART, moses.PART, shore.PART, specjbb.PART, media_streaming.PART
+KINDS: Mapping[str, Part] = kinds.late(
+    "sojourn.install",
+    "vm",
+    "xapian",
+    "sphinx",
+    "moses",
+    "shore",
+    "specjbb",
+    "media_streaming",
+    each="PART",
 )
 
 __all__ = ["KINDS", "MANIFEST", "Made", "Part", "fetch", "hashed", "offers", "part"]

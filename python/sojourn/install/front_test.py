@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,30 @@ def test_who_asks_to_be_closed_is(client: socket.socket) -> None:
     client.sendall(b"GET /q/1 HTTP/1.1\r\nCONNECTION: Close\r\n\r\n" + asked("/q/2"))
     assert replies(client, 1)[0][0] == 200
     assert client.recv(8) == b""
+
+
+def test_a_connection_for_which_no_file_is_left_is_closed(echo: Path, tmp_path: Path) -> None:
+    shell = 'ulimit -n 24; exec "$@"'
+    words = ["sh", "-c", shell, "sh", str(echo), *arguments(tmp_path, "hello")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as live, ExitStack() as all_:
+        all_.callback(live.kill)
+        assert live.stdout is not None
+        at = ("127.0.0.1", json.loads(live.stdout.readline())["port"])
+        made = [all_.enter_context(socket.create_connection(at, WITHIN_S)) for _ in range(40)]
+        made[0].sendall(asked("/q/1"))
+        assert replies(made[0], 1)[0][0] == 200
+        assert made[-1].recv(1) == b"", "one too many is closed, not left to wait"
+        before_s = cpu_s(live.pid)
+        time.sleep(0.5)
+        assert cpu_s(live.pid) - before_s < 0.25, "and no thread asks for it again and again"
+        made[0].close()
+        live.send_signal(signal.SIGTERM)
+        assert live.wait(WITHIN_S) == 0
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_the_report_adds_up_and_bounds_its_mean(echo: Path, tmp_path: Path) -> None:

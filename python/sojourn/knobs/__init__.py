@@ -5,57 +5,63 @@ Adding one is one file like `cpuset.py` and one line in `KINDS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from sojourn import kinds
-from sojourn.knobs import (
-    busy_poll,
-    core_sched,
-    cpu_idle,
-    cpu_quota,
-    cpu_weight,
-    cpuset,
-    cstates,
-    egress,
-    frequency,
-    io_limit,
-    irq,
-    llc_ways,
-    memory_bandwidth,
-    memory_limit,
-    napi,
-    null,
-    numa,
-    policy,
-    rps,
-    rt_quota,
-    smt,
-    thp,
-)
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 
+if TYPE_CHECKING:
+    from sojourn.knobs import (  # noqa: F401 - for whoever follows imports
+        busy_poll,
+        core_sched,
+        cpu_idle,
+        cpu_quota,
+        cpu_weight,
+        cpuset,
+        cstates,
+        egress,
+        frequency,
+        io_limit,
+        irq,
+        llc_ways,
+        memory_bandwidth,
+        memory_limit,
+        napi,
+        null,
+        numa,
+        policy,
+        rps,
+        rt_quota,
+        smt,
+        thp,
+    )
+
 #: Every kind of knob, in reading order.
-KINDS = kinds.table(
-    null.KIND,
-    cpuset.KIND,
-    cpu_weight.KIND,
-    cpu_quota.KIND,
-    cpu_idle.KIND,
-    rt_quota.KIND,
-    policy.KIND,
-    core_sched.KIND,
-    memory_limit.KIND,
-    numa.KIND,
-    io_limit.KIND,
-    egress.KIND,
-    llc_ways.KIND,
-    memory_bandwidth.KIND,
-    irq.KIND,
-    rps.KIND,
-    napi.KIND,
-    busy_poll.KIND,
-    frequency.KIND,
-    cstates.KIND,
-    smt.KIND,
-    thp.KIND,
+KINDS: Mapping[str, KnobKind] = kinds.late(
+    "sojourn.knobs",
+    "null",
+    "cpuset",
+    "cpu_weight",
+    "cpu_quota",
+    "cpu_idle",
+    "rt_quota",
+    "policy",
+    "core_sched",
+    "memory_limit",
+    "numa",
+    "io_limit",
+    "egress",
+    "llc_ways",
+    "memory_bandwidth",
+    "irq",
+    "rps",
+    "napi",
+    "busy_poll",
+    "frequency",
+    "cstates",
+    "smt",
+    "thp",
 )
 
 __all__ = ["KINDS", "Asked", "Felt", "Knob", "KnobKind", "Lack", "Offered", "Turned", "kind"]

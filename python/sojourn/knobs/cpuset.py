@@ -22,6 +22,7 @@ from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned, backwards
 from sojourn.knobs.settings import AFFINITY, Setting
 from sojourn.places.task import Task
 from sojourn.text import schedstat
+from sojourn.text.some import some
 
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 LAST_CPU = 36  # field of /proc/PID/stat after the name, from 0 (proc(5): 39)
@@ -182,8 +183,7 @@ def cpus_of(level: str) -> tuple[int, ...]:
 
 
 def _names(tasks: list[Task]) -> str:
-    more = f" and {len(tasks) - NAMED_MAX} more" if len(tasks) > NAMED_MAX else ""
-    return ", ".join(f"{task.name} ({task.tid})" for task in tasks[:NAMED_MAX]) + more
+    return some([f"{task.name} ({task.tid})" for task in tasks], NAMED_MAX)
 
 
 KIND = KnobKind(

@@ -30,6 +30,9 @@ DEVICE = "/dev/cpu_dma_latency"
 GOVERNOR = f"{CPU_DIR}/cpuidle/current_governor_ro"
 DEAF = {"haltpoll"}  # of virtual machines: it looks at pm_qos only (governors/haltpoll.c)
 IDLE_S = 0.3
+IDLE_MS_MIN = (
+    20.0  # of all CPUs; shorter, the kernel may have chosen the shallowest state by itself
+)
 
 
 class Cstates(Machine):
@@ -79,12 +82,13 @@ class Cstates(Machine):
         """Let the CPUs idle for a while, and see which states they entered."""
         tree = self._on.tree
         time.sleep(0.01)  # a CPU that is in a state stays there until it wakes
-        before = {state: _usage(tree, state) for state in _states(tree)}
+        before = {state: _used(tree, state) for state in _states(tree)}
         time.sleep(IDLE_S if tree.is_live else 0.0)
-        entered = {state: _usage(tree, state) - usage for state, usage in before.items()}
+        entered = {state: _used(tree, state)[0] - used[0] for state, used in before.items()}
+        idle_us = sum(_used(tree, state)[1] - used[1] for state, used in before.items())
         beyond = [state for state in entered if _is_beyond(tree, state, self._level)]
         count = sum(entered[state] for state in beyond) if beyond else None
-        return judge(count, sum(entered.values()))
+        return judge(count, sum(entered.values()), idle_us / 1000)
 
     def restore(self) -> None:
         """Let the file go, and enable what was."""
@@ -97,12 +101,13 @@ class Cstates(Machine):
             self._held = -1
 
 
-def judge(beyond: int | None, entered: int) -> Felt:
+def judge(beyond: int | None, entered: int, idle_ms: float) -> Felt:
     """Whether forbidden states were left alone.
 
     Args:
         beyond: how often one of them was entered; None: none is forbidden.
         entered: how often any state was.
+        idle_ms: how long the CPUs were in any of them.
     """
     if beyond is None:
         return only_read("it forbids no state of this machine")
@@ -110,6 +115,8 @@ def judge(beyond: int | None, entered: int) -> Felt:
         return no_effect(f"forbidden states were entered {beyond} times")
     if not entered:
         return only_read("no CPU has idled")
+    if idle_ms < IDLE_MS_MIN:
+        return only_read(f"the CPUs idled for {idle_ms:.1f} ms, and {IDLE_MS_MIN:.0f} are needed")
     return Felt(holds=True, why=f"no forbidden state was entered, others {entered} times")
 
 
@@ -129,8 +136,9 @@ def _exit_us(tree: Tree, state: str) -> int:
     return tree.number(f"{state}/latency") or 0
 
 
-def _usage(tree: Tree, state: str) -> int:
-    return tree.number(f"{state}/usage") or 0
+def _used(tree: Tree, state: str) -> tuple[int, int]:
+    """How often it was entered, and for how long, µs."""
+    return tree.number(f"{state}/usage") or 0, tree.number(f"{state}/time") or 0
 
 
 def _is_beyond(tree: Tree, state: str, level: str) -> bool:

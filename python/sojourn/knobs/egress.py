@@ -213,7 +213,7 @@ def lacks(asked: Asked) -> Lack | None:
     return (
         None
         if rights.has(asked.tree, NET_ADMIN)
-        else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", fix="run as root (sudo)")
+        else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", fix=rights.fix(asked.tree))
     )
 
 

@@ -253,7 +253,7 @@ def remove(tree: Tree, folder: str, home: str, own: Homes | None = None) -> bool
     until = time.monotonic() + GONE_S_MAX
     while tree.exists(folder):
         to = home if tree.exists(home) else posixpath.dirname(folder)
-        for pid in map(int, (tree.text(f"{folder}/cgroup.procs") or "").split()):
+        for pid in filter(None, map(int, (tree.text(f"{folder}/cgroup.procs") or "").split())):
             for place in dict.fromkeys((own.of(pid, to) if own else to, to)):
                 with contextlib.suppress(OSError):
                     put(tree, place, pid)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from sojourn.errors import HostFault
-from sojourn.host import writable
+from sojourn.host import rights, writable
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
 from sojourn.knobs.settings import TEXT, Setting
+from sojourn.text.some import some
 
 NAMED_MAX = 3
 
@@ -103,7 +104,7 @@ class Machine(Knob):
         return HostFault(
             f"{self.name} {level} cannot be set: {why}",
             at=self._on.at(self.name),
-            fix=f"see docs/howto/knobs.md for what it needs; {fix or writable.AS_ROOT}",
+            fix=f"see docs/howto/knobs.md for what it needs; {fix or rights.fix(self._on.tree)}",
         )
 
     def verify(self) -> Felt:
@@ -117,8 +118,7 @@ class Machine(Knob):
             if now[path] not in (None, setting.new) and path not in self._spared
         ]
         if off:
-            more = f" and {len(off) - NAMED_MAX} more" if len(off) > NAMED_MAX else ""
-            return Felt(holds=False, why=", ".join(off[:NAMED_MAX]) + more)
+            return Felt(holds=False, why=some(off, NAMED_MAX))
         if self._effect is None or self._effect.holds is None:
             self._effect = self._probed()
         return self._effect

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sojourn.errors import HostFault
+from sojourn.host import rights
 from sojourn.knobs import attr, grouped, ordered, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
@@ -42,6 +43,7 @@ from sojourn.places import proc
 NAME = "policy"
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 NAMED_MAX = 3
+SYS_NICE = 23  # include/uapi/linux/capability.h
 TIME = r"\d+(\.\d+)?(us|ms)"
 
 
@@ -172,7 +174,8 @@ class Policy(Knob):
                 raise self._refused(level, f"{setting.what}: {why}")
 
     def _refused(self, level: str, why: str) -> HostFault:
-        fix = "run as root; a v1 group with cpu.rt_runtime_us = 0 takes no real-time thread"
+        group = "a v1 group with cpu.rt_runtime_us = 0 takes no real-time thread"
+        fix = f"{rights.fix(self._on.tree)}; {group}"
         if level.startswith("deadline"):
             fix = "leave the service all CPUs: a deadline cannot be given to bound threads"
         return HostFault(
@@ -251,8 +254,10 @@ def lacks(asked: Asked) -> Lack | None:
     release = (asked.tree.text("/proc/sys/kernel/osrelease") or "6.12").split(".")
     if asked.level.startswith("slice") and (int(release[0]), int(release[1])) < (6, 12):
         return Lack(missing="slices of its own for a thread", fix="Linux 6.12 or later")
-    if not asked.level.startswith(("batch", "idle", "slice", "other")) and os.geteuid() != 0:
-        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix="run as root (sudo)")
+    is_free = asked.level.startswith(("batch", "idle", "slice", "other"))
+    if not is_free and not rights.has(asked.tree, SYS_NICE):
+        fix = rights.fix(asked.tree)
+        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix=fix)
     if asked.level.startswith("deadline") and asked.tree.is_live:
         return _bound(meant(asked.level))
     return None

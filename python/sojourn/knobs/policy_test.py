@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sojourn.errors import HostFault
+from sojourn.host import rights
 from sojourn.host.tree import Tree
 from sojourn.knobs import (
     KINDS,
@@ -321,8 +322,21 @@ def test_a_deadline_of_bound_threads_is_refused_before_the_run(
     def refuse(tid: int, wanted: Attr) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(rights, "has", lambda *_: True)
     monkeypatch.setattr(attr, "put", refuse)
     lack = policy.lacks(Asked(level="deadline:2ms/20ms"))
     assert lack is not None
     assert "bound to a CPU" in lack.missing
+
+
+@pytest.mark.parametrize(("uid", "fix"), [(0, "on the host itself"), (1000, "as root")])
+def test_without_the_right_to_order_threads_a_class_is_refused_first(
+    tmp_path: Path, uid: int, fix: str
+) -> None:
+    """As in a container in which root lacks CAP_SYS_NICE."""
+    put(tmp_path, "proc/self/status", f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\ta80425fb\n")
+    asked = Asked(level="fifo:1", tree=Tree(tmp_path))
+    lack = KINDS["policy"].lacks(asked)
+    assert lack is not None
+    assert lack.missing == "the right to order threads (CAP_SYS_NICE)"
+    assert fix in lack.fix

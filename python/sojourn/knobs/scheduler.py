@@ -21,6 +21,7 @@ from typing import Any
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
+from sojourn.host import rights
 from sojourn.host.tree import Tree
 from sojourn.knobs.knob import Asked, Felt, Lack, Turned
 from sojourn.places import proc, process, process_end
@@ -252,8 +253,8 @@ def lacks(asked: Asked) -> Lack | None:
     if now.state != "disabled" and not _REIGN.wanted:
         who = now.name or "a scheduler"
         return Lack(missing=f"room for a scheduler ({who} is in force)", fix=f"end {who}")
-    if os.geteuid() != 0:
-        return Lack(missing="the right to load a scheduler", fix="run as root (sudo)")
+    if os.geteuid() != 0 or rights.is_inner(asked.tree):
+        return Lack(missing="the right to load a scheduler", fix=rights.fix(asked.tree))
     if programs.maybe(name) is None:
         return Lack(missing=f"the program {name}", fix=fix_for(name))
     return None

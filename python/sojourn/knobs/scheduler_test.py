@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import KINDS, Asked, Turned, scheduler
 from sojourn.knobs.policy import Policy
 from sojourn.knobs.testing import MemoryBook, put
-from sojourn.places import proc
 
 #: What the kernel and a scheduler's program do, as far as files tell; `at` holds the machine.
 PROGRAM = """#!/bin/sh
@@ -46,30 +46,32 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     reign.stop()
 
 
-def a_knob(machine: Path, label: str, book: MemoryBook) -> Policy:
-    on = Turned(
-        label=label, leader=os.getsid(0), book=book, tree=Tree(machine), work=machine
-    )  # the tests' own session
-    return Policy(on)
+@pytest.fixture
+def server() -> Iterator[int]:
+    """A process with a session of its own."""
+    started = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    yield started.pid
+    started.kill()
+    started.wait(10)
+
+
+def a_knob(machine: Path, server: int, label: str, book: MemoryBook) -> Policy:
+    return Policy(Turned(label=label, leader=server, book=book, tree=Tree(machine), work=machine))
 
 
 def asked(machine: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (machine / "asked").read_text().splitlines()]
 
 
-def test_it_is_in_force_until_it_is_put_back(machine: Path) -> None:
+def test_it_is_in_force_until_it_is_put_back(machine: Path, server: int) -> None:
     book = MemoryBook()
-    knob = a_knob(machine, "web", book)
+    knob = a_knob(machine, server, "web", book)
     knob.apply("bvt,warp=5ms,weight=4,credit=12ms")
     (job,) = asked(machine)
     assert job["credit"] == "12ms"
     (web,) = job["classes"]
     assert (web["name"], web["weight"], web["warp"]) == ("web", 400.0, "5ms")
-    assert os.getpid() in web["pids"]
-    own = {member.pid for member in proc.session(os.getsid(0))}
-    # Other tests start and end programs in this session meanwhile; the dead are no members.
-    others = filter(None, (proc.stat(pid) for pid in web["pids"] if pid not in own))
-    assert [one for one in others if one.state != "Z"] == []
+    assert web["pids"] == [server]
     assert knob.verify().verdict == "holds"
     assert "sojourn_bvt" in knob.verify().why
     assert (knob.by, knob.read()) == (
@@ -83,9 +85,9 @@ def test_it_is_in_force_until_it_is_put_back(machine: Path) -> None:
     assert not book.open
 
 
-def test_services_share_it_and_must_agree(machine: Path) -> None:
+def test_services_share_it_and_must_agree(machine: Path, server: int) -> None:
     book = MemoryBook()
-    web, db = (a_knob(machine, label, book) for label in ("web", "db"))
+    web, db = (a_knob(machine, server, label, book) for label in ("web", "db"))
     web.apply("bvt,warp=20ms")
     with pytest.raises(HostFault, match="both must have the same allowance"):
         db.apply("bvt,allowance=1ms")
@@ -102,8 +104,8 @@ def test_services_share_it_and_must_agree(machine: Path) -> None:
     assert not book.open
 
 
-def test_one_that_was_killed_is_no_longer_in_force(machine: Path) -> None:
-    knob = a_knob(machine, "web", MemoryBook())
+def test_one_that_was_killed_is_no_longer_in_force(machine: Path, server: int) -> None:
+    knob = a_knob(machine, server, "web", MemoryBook())
     knob.apply("bvt")
     running = scheduler._REIGN.process
     assert running is not None
@@ -115,9 +117,9 @@ def test_one_that_was_killed_is_no_longer_in_force(machine: Path) -> None:
     knob.restore()
 
 
-def test_one_that_refuses_is_reported_with_its_words(machine: Path) -> None:
+def test_one_that_refuses_is_reported_with_its_words(machine: Path, server: int) -> None:
     (machine / "refuses").touch()
-    knob = a_knob(machine, "web", MemoryBook())
+    knob = a_knob(machine, server, "web", MemoryBook())
     with pytest.raises(HostFault, match="exit status 2, saying: error: not today"):
         knob.apply("bvt")
     assert knob.read() != "bvt"

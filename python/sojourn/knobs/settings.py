@@ -146,7 +146,7 @@ def _write_cpus(setting: Setting, level: str, tree: Tree) -> None:
 
 
 def _read_affinity(setting: Setting, tree: Tree) -> str | None:
-    if start_ticks(tree, setting.pid, setting.tid) != setting.start_ticks:
+    if not _is_there(setting, setting.tid, tree):
         return None
     try:
         return cpu_text(tuple(os.sched_getaffinity(setting.tid)))
@@ -160,7 +160,7 @@ def _write_affinity(setting: Setting, level: str, tree: Tree) -> None:
 
 
 def _read_policy(setting: Setting, tree: Tree) -> str | None:
-    if start_ticks(tree, setting.pid, setting.tid) != setting.start_ticks:
+    if not _is_there(setting, setting.tid, tree):
         return None
     try:
         return attr.get(setting.tid).text
@@ -175,7 +175,7 @@ def _write_policy(setting: Setting, level: str, tree: Tree) -> None:
 
 def _read_autogroup(setting: Setting, tree: Tree) -> str | None:
     """By `/autogroup-70 nice 5`, sched(7)."""
-    if start_ticks(tree, setting.pid, setting.pid) != setting.start_ticks:
+    if not _is_there(setting, setting.pid, tree):
         return None
     text = tree.text(f"/proc/{setting.pid}/autogroup")
     return text.rpartition(" ")[2] if text else None
@@ -237,6 +237,12 @@ WAYS: Mapping[str, Way] = {
     DISK: Way(_read_disk, _write_text),
     FREEZER: Way(_read_freezer, _write_text),
 }
+
+
+def _is_there(setting: Setting, tid: int, tree: Tree) -> bool:
+    """Whether a thread is still the same; for the kernel, number 0 would be the lab itself."""
+    ticks = start_ticks(tree, setting.pid, tid)
+    return tid > 0 and ticks > 0 and ticks == setting.start_ticks
 
 
 def start_ticks(tree: Tree, pid: int, tid: int) -> int:

@@ -25,7 +25,7 @@ def pids(tree: Tree, folder: str) -> tuple[int, ...]:
     for at in _folders(tree, folder):
         words = (reading.whole(tree, f"{at}/cgroup.procs", PROCS_BYTES) or b"").split()
         numbers.update(int(word) for word in words if word.isdigit())
-    return tuple(sorted(numbers))
+    return tuple(sorted(numbers - {0}))  # 0: in another namespace of processes
 
 
 def _folders(tree: Tree, top: str) -> Iterable[str]:

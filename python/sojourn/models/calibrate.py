@@ -44,8 +44,10 @@ from sojourn.models.epoll_model import STABLE, EpollModel
 from sojourn.models.identify import EQUAL, Misfit, Range, profile
 from sojourn.models.points import QUANTITIES, Measured
 from sojourn.models.simulator import Simulator
+from sojourn.text.some import some
 from sojourn.units import outward
 
+LISTED = 4  # held-out numbers that are not judged
 MISS = 3.0  # what an unstable point costs the fit: a factor of e³
 
 
@@ -57,7 +59,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
     """
     points = sorted(points, key=lambda point: point.rate_rps)
     top = setup.peak_rps or (points[-1].rate_rps if points else 0.0)
-    fitted = [p for p in points if p.rate_rps <= setup.fit_up_to * top + 1e-9]
+    fitted = [p for p in points if _is_fitted(p, top, setup)]
     if len(fitted) < POINTS_MIN:
         raise SpecFault(
             f"{len(fitted)} loads lie at or below {setup.fit_up_to:.0%} of {_axis(setup)}, "
@@ -77,6 +79,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
     errors = [math.inf if p.error is None else abs(p.error) for p in held]
     worst = max(errors, default=None)
     verdict = "unknown" if worst is None else "holds" if worst <= setup.bound else "violated"
+    skipped = _skipped(points, top, setup)
     capacity = setup.workers / best.service_us * 1e6
     return Calibration(
         label="simulated, fitted to measured points",
@@ -92,9 +95,15 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         bound=setup.bound,
         verdict=verdict,
         worst_held_out=worst,
+        held_out=len(held) + len(skipped),
+        skipped=len(skipped),
         capacity_rps=capacity,
         axis=_axis(setup),
-        notes=(*_notes(points, line, capacity, setup), *_unidentified(ranges)),
+        notes=(
+            *_notes(points, line, capacity, setup),
+            *_lacking(skipped, len(held)),
+            *_unidentified(ranges),
+        ),
     )
 
 
@@ -192,10 +201,35 @@ def _predict(
                     hi_ns=hi,
                     predicted_ns=ours,
                     error=None if ours is None else ours / known - 1,
-                    is_fitted=point.rate_rps <= model.setup.fit_up_to * top + 1e-9,
+                    is_fitted=_is_fitted(point, top, model.setup),
                 )
             )
     return predictions
+
+
+def _is_fitted(point: Measured, top: float, setup: Setup) -> bool:
+    return point.rate_rps <= setup.fit_up_to * top + 1e-9
+
+
+def _skipped(points: Sequence[Measured], top: float, setup: Setup) -> list[str]:
+    """Held-out numbers that would be judged, and that no run has: `p95 at 90 %`."""
+    return [
+        f"{name} at {point.rate_rps / top:.0%}"
+        for point in points
+        if not _is_fitted(point, top, setup)
+        for name in QUANTITIES
+        if name in setup.quantities and getattr(point, name) is None
+    ]
+
+
+def _lacking(skipped: Sequence[str], held: int) -> list[str]:
+    if not skipped:
+        return []
+    text = (
+        f"{len(skipped)} of {held + len(skipped)} held-out numbers are not judged, because lost "
+        f"requests decide them or they were not measured: {some(skipped, LISTED)}"
+    )
+    return [text]
 
 
 def _notes(

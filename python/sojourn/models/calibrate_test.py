@@ -306,3 +306,22 @@ def test_settings_are_refused_beyond_their_limits_and_not_at_them() -> None:
     plain = Setup()
     assert (plain.workers, plain.connections, plain.fit_up_to, plain.bound) == (1, 64, 0.67, 0.3)
     assert (plain.requests, plain.steps, plain.quantities) == (100_000, 60, ("p50", "p95"))
+
+
+def test_held_out_numbers_that_no_run_has_are_counted_and_named() -> None:
+    """Lost requests decide p95 of the two highest loads: no prediction shows that they lack."""
+    points = closed_points()
+    lost = [p if p.rate_rps < 75_000 else replace(p, p95=None) for p in points]
+    asked = replace(FEW, peak_rps=1e5, fit_up_to=0.6)
+    whole = calibrate(Closed("unused", 1), points, asked)
+    assert (whole.held_out, whole.skipped) == (6, 0)
+    assert not any("held-out numbers" in note for note in whole.notes)
+    part = calibrate(Closed("unused", 1), lost, asked)
+    assert (part.held_out, part.skipped) == (6, 2)
+    (note,) = (note for note in part.notes if "held-out numbers" in note)
+    assert note.startswith("2 of 6 held-out numbers are not judged, because lost requests ")
+    assert note.endswith(": p95 at 80%, p95 at 90%")
+    # Of what is fitted, and of a quantity that is not judged, nothing lacks.
+    others = [replace(p, p99=None) for p in points]
+    others[1] = replace(others[1], p95=None)
+    assert calibrate(Closed("unused", 1), others, asked).skipped == 0

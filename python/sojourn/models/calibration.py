@@ -46,6 +46,8 @@ class Calibration:
         bound: largest relative error that held-out predictions may have.
         verdict: holds, violated (a held-out number is off by more), unknown (nothing held out).
         worst_held_out: its largest absolute error; infinite if the model is unstable there.
+        held_out, skipped: held-out numbers that were to be judged, and those of them that no run
+            has: lost requests decide them, or no one measured them.
         capacity_rps: load at which the fitted service is full.
         axis: what 100 % of the loads is.
         notes: what to know before believing it.
@@ -59,6 +61,8 @@ class Calibration:
     bound: float
     verdict: str
     worst_held_out: float | None
+    held_out: int
+    skipped: int
     capacity_rps: float
     axis: str
     notes: tuple[str, ...]

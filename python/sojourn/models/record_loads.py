@@ -109,10 +109,16 @@ def _options(one: Loads) -> str:
 
 
 def _points(path: Path) -> Iterator[tuple[Point, Path]]:
-    """Points that were measured to the end, with their folders, in order."""
+    """Points that were measured to the end, with their folders, in order.
+
+    Folders that are copies of points have their keys, and are left out.
+    """
+    keys: set[str] = set()
     for outcome in sorted((path / POINTS).glob(f"*/{OUTCOME}")):
-        file = outcome.with_name("point.json")
-        yield codec.from_json(read_json(file)), outcome.parent
+        point = codec.from_json(read_json(outcome.with_name("point.json")))
+        if point.key not in keys:
+            yield point, outcome.parent
+        keys.add(point.key)
 
 
 def _levels(point: Point) -> Setting:

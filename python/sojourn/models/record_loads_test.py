@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,14 @@ def put(
     if is_whole:
         (folder / "outcome.parquet").touch()
     return folder
+
+
+def test_a_point_that_was_copied_is_no_run_more(tmp_path: Path) -> None:
+    for load in (0.2, 0.5):
+        folder = put(tmp_path, "sweep", 10_000 * load, load=load)
+    shutil.copytree(folder, folder.with_name(f"{folder.name}-copy"))
+    [one] = read(tmp_path)
+    assert [point.runs for point in one.points] == [1, 1]
 
 
 def test_each_service_and_setting_has_its_own_loads_and_peak(tmp_path: Path) -> None:

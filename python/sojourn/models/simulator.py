@@ -69,12 +69,12 @@ class Simulator:
                 timeout=RUN_S_MAX,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise RunFault(
-                f"the simulation did not end: {error}",
-                at=self.program,
-                fix="ask for fewer requests",
-            ) from None
+        except subprocess.TimeoutExpired as error:
+            what, fix = f"the simulation did not end: {error}", "ask for fewer requests"
+            raise RunFault(what, at=self.program, fix=fix) from None
+        except OSError as error:
+            what = f"the simulator cannot be started: {error.strerror or error}"
+            raise RunFault(what, at=self.program, fix="install sojourn again") from None
         if done.returncode in _ANSWERS and done.stdout:
             return dict(json.loads(done.stdout))
         raise _fault(done.stderr, self.program, done.returncode)

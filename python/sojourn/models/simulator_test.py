@@ -112,7 +112,7 @@ def test_the_program_s_own_words_are_the_fault(tmp_path: Path) -> None:
     with pytest.raises(RunFault, match="ended with 0: boom") as dumb:
         sim.run("queue", {})
     assert (dumb.value.at, dumb.value.fix) == (sim.program, "see sojourn-sim --describe")
-    with pytest.raises(RunFault, match="did not end"):
+    with pytest.raises(RunFault, match="cannot be started"):
         Simulator(str(tmp_path / "nothing"), 1).run("queue", {})
 
 

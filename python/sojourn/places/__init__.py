@@ -1,24 +1,42 @@
 """Where programs run: how they are started, found again, ended and kept from harm.
 
-Adding a place is one file like `local.py` and one line in `_kinds`. Kinds are
-loaded when they are asked for, because readers of records need none.
+Adding a place is one file like `local.py` and one line in `KINDS`. Kinds are loaded when they are
+asked for, because readers of records need none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn import kinds, late
 from sojourn.errors import SpecFault
 
 if TYPE_CHECKING:
+    from sojourn.places import (  # noqa: F401 - for whoever follows imports
+        local,
+        lxc,
+        netns,
+        nspawn,
+        null,
+        runc,
+        vm,
+    )
     from sojourn.places.launch import Launch
     from sojourn.places.place import Place, PlaceKind, PlaceOption
     from sojourn.places.ports import Address
 
-    #: Every kind of place, in reading order.
-    KINDS: Mapping[str, PlaceKind]
+#: Every kind of place, in reading order.
+KINDS: Mapping[str, PlaceKind] = kinds.late(
+    "sojourn.places",
+    "null",
+    "local",
+    "netns",
+    "runc",
+    "nspawn",
+    "lxc",
+    "vm",
+)
 
 __all__ = [
     "KINDS",
@@ -33,7 +51,7 @@ __all__ = [
     "options",
 ]
 
-_late = late.names(
+__getattr__ = late.names(
     __name__,
     {
         "launch": ["Launch"],
@@ -43,41 +61,13 @@ _late = late.names(
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name != "KINDS":
-        return _late(name)
-    globals()["KINDS"] = result = _kinds()
-    return result
-
-
-def _kinds() -> Mapping[str, PlaceKind]:
-    from sojourn.places import local, lxc, netns, nspawn, null, runc, vm
-
-    return kinds.table(
-        null.KIND,
-        local.KIND,
-        netns.KIND,
-        runc.KIND,
-        nspawn.KIND,
-        lxc.KIND,
-        vm.KIND,
-    )
-
-
-def _table() -> Mapping[str, PlaceKind]:
-    """All of them, loaded by now."""
-    from sojourn import places
-
-    return places.KINDS
-
-
 def kind(asked: str) -> PlaceKind:
     """Find the kind of a place, asked for as `KIND` or `KIND:NETWORK`.
 
     Raises:
         SpecFault: there is none of that name.
     """
-    return kinds.find(_table(), asked.partition(":")[0], "place")
+    return kinds.find(KINDS, asked.partition(":")[0], "place")
 
 
 def network_kind(asked: str) -> PlaceKind | None:
@@ -90,7 +80,7 @@ def network_kind(asked: str) -> PlaceKind | None:
     if not name or kind(asked).options:
         return None
     within = kind(asked).networks
-    return kinds.find({n: _table()[n] for n in within}, name, f"network for {kind(asked).name}")
+    return kinds.find({n: KINDS[n] for n in within}, name, f"network for {kind(asked).name}")
 
 
 def options(asked: str) -> tuple[PlaceOption, ...]:

@@ -209,12 +209,17 @@ def _may_signal(pid: int) -> bool:
     return True
 
 
+def _stops(stat: Stat) -> bool:
+    """Whether it is stopped, or will be: one that waits for its child to exec is stopped later."""
+    return stat.state in STOPPED or proc.is_pending(stat.pid, signal.SIGSTOP)
+
+
 def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Let go whom a dead lab left stopped; None where no one of them is."""
     left = []
     for table in facts["members"]:
         now = proc.stat(int(table["pid"]))
-        if now and now.start_ticks == table["start_ticks"] and now.state in STOPPED:
+        if now and now.start_ticks == table["start_ticks"] and _stops(now):
             proc.send(now, signal.SIGCONT)
             left.append(now)
     if not left:

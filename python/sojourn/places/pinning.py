@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.errors import RunFault
+from sojourn.places import owner
 from sojourn.places.task import Task
+
+_CPU = "see whether a cpuset forbids the CPU: cat /proc/self/status"
+_RIGHT = "start the container with --cap-add SYS_NICE, and let its sandbox place threads"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +68,11 @@ def put(label: str, tids: Sequence[int], cpus: Sequence[int]) -> Mapping[int, in
     pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(tids)}
     for tid, cpu in pins.items():
         try:
-            os.sched_setaffinity(tid, {cpu})
+            owner.place(tid, {cpu})
         except OSError as error:
             raise RunFault(
                 f"worker {tid} of {label} cannot be pinned to CPU {cpu}: {error.strerror}",
                 at=f"CPUs {cpus}",
-                fix="see whether a cpuset forbids the CPU: cat /proc/self/status",
+                fix=_RIGHT if isinstance(error, PermissionError) else _CPU,
             ) from None
     return {tid: min(os.sched_getaffinity(tid)) for tid in pins}

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from sojourn.disk import tables
+from sojourn.places import owner as of_owner
 from sojourn.places import proc
 from sojourn.visible import in_line
 
 HOST = "127.0.0.1"
 IPAddress: TypeAlias = IPv4Address | IPv6Address
 NEVER = 3  # a rank
+BESIDE_MAX = 1 << 20  # bytes of a reply beside what ends it
+WHOLE_S, SLOWEST = 2.0, 10e6  # for a reply in parts, and bytes/s of a long one
 LISTEN, ESTABLISHED = "0A", "01"  # TCP_LISTEN, TCP_ESTABLISHED: include/net/tcp_states.h
 
 
@@ -182,7 +186,7 @@ def holders(inodes: Iterable[int], pids: Iterable[int]) -> tuple[int, ...]:
 def _holders(inodes: Iterable[int], pids: Iterable[int]) -> Iterator[int]:
     wanted = {f"socket:[{inode}]" for inode in inodes}
     for pid in pids if wanted else ():
-        if wanted & set(_open_files(pid)):
+        if wanted & set(of_owner.open_files(pid) or ()):
             yield pid
 
 
@@ -204,52 +208,27 @@ def holder_of(inodes: Iterable[int]) -> str:
 
 
 def unreadable(pids: Iterable[int]) -> tuple[int, ...]:
-    """Which of `pids` live, and may not be asked which files they have open.
-
-    To users other than root the kernel hides those of a program with capabilities of its file
-    (`setcap`) or a setuid bit, even if it is the user's own process.
-    """
-    return tuple(pid for pid in pids if _is_closed(pid))
-
-
-def _is_closed(pid: int) -> bool:
-    try:
-        any(Path(f"/proc/{pid}/fd").iterdir())
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _open_files(pid: int) -> list[str]:
-    links = []
-    try:
-        for entry in Path(f"/proc/{pid}/fd").iterdir():
-            try:
-                links.append(str(entry.readlink()))
-            except OSError:
-                continue
-    except OSError:
-        return links
-    return links
+    """Which of `pids` live, and may not be asked which files they have open."""
+    return tuple(pid for pid in pids if of_owner.open_files(pid) is None)
 
 
 def ask(address: Address, request: bytes, *, within_s: float, until: bytes) -> bytes | None:
     """Send one request on a fresh connection and read until `until` was seen.
 
     Returns:
-        The reply; None if the server refuses, closes, or is silent for `within_s`.
+        The reply; None if the server refuses, closes, is silent for `within_s`, or says too much:
+        what listens there may be another program, which never comes to an end.
     """
-    reply = b""
+    reply, most = bytearray(), len(until) + BESIDE_MAX
+    end_s = time.monotonic() + within_s + WHOLE_S + len(until) / SLOWEST
     try:
         with socket.create_connection(address, timeout=within_s) as connection:
             connection.sendall(request)
-            while until not in reply:
+            while len(reply) < len(until) or until not in reply:
                 part = connection.recv(65536)
-                if not part:
+                if not part or len(reply) + len(part) > most or time.monotonic() > end_s:
                     return None
                 reply += part
     except OSError:
         return None
-    return reply
+    return bytes(reply)

@@ -1,16 +1,19 @@
-"""Which sockets take connections to an address, as the kernel says it."""
+"""Which sockets take connections to an address, and what is a reply."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from sojourn.places import ports
+from sojourn.places import Address, ports
 
 ANY = "0.0.0.0"  # noqa: S104
 
@@ -72,3 +75,79 @@ def test_who_may_not_be_asked_is_not_who_is_gone(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Path, "iterdir", refuse)
     assert ports.unreadable([own, gone]) == (own,)
+
+
+@contextmanager
+def speaking(say: Callable[[socket.socket], object]) -> Iterator[Address]:
+    """A server that says something to the first who comes, until that one has gone."""
+    with socket.socket() as listener:
+        listener.bind((ports.HOST, 0))
+        listener.listen()
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                one, _ = listener.accept()
+                with one:
+                    one.recv(1)  # a close with unread bytes resets, and what was sent is lost
+                    say(one)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield Address(*listener.getsockname())
+        thread.join(10.0)
+
+
+def flood(one: socket.socket) -> None:
+    while True:
+        one.sendall(b"x" * 65_536)
+
+
+def drip(one: socket.socket) -> None:
+    while True:
+        one.sendall(b"x")
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("say", [flood, drip])
+def test_a_reply_without_an_end_is_none(
+    say: Callable[[socket.socket], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ports, "WHOLE_S", 0.3)
+    answers: list[bytes | None] = [b"not yet"]
+    with speaking(say) as address:
+
+        def ask() -> None:
+            answers.append(ports.ask(address, b"x", within_s=0.2, until=b"\r\n"))
+
+        asker = threading.Thread(target=ask, daemon=True)
+        asker.start()
+        asker.join(8.0)
+        assert answers == [b"not yet", None]
+
+
+def test_a_long_reply_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "WHOLE_S", 60.0)  # two threads of one interpreter send and read
+    body = b"7 " * (20 << 20)
+    with speaking(lambda one: one.sendall(b"head" + body)) as address:
+        began_s = time.thread_time()
+        reply = ports.ask(address, b"x", within_s=30.0, until=body)
+        assert reply is not None
+        assert (len(reply), reply[:6]) == (4 + len(body), b"head7 ")
+        assert time.thread_time() - began_s < 2.0, "each part is looked through once at most"
+
+
+def test_a_long_reply_has_the_time_that_it_takes_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "WHOLE_S", 0.0)
+    monkeypatch.setattr(ports, "SLOWEST", 1e5)
+    part = b"7 " * 500_000
+
+    def say(one: socket.socket) -> None:
+        for _ in range(4):
+            one.sendall(part)
+            time.sleep(0.8)
+        one.sendall(b"end")
+
+    with speaking(say) as address:
+        reply = ports.ask(address, b"x", within_s=2.0, until=4 * part + b"end")
+    assert reply is not None
+    assert reply.endswith(b"7 end")

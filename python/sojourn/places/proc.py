@@ -15,6 +15,7 @@ from sojourn.text import schedstat
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 TICK_NS = 1_000_000_000 // TICKS_PER_S
+SLEEPS, PENDING = "voluntary_ctxt_switches:", "ShdPnd:"  # of a thread's status, proc(5)
 
 
 def now_ticks() -> int:
@@ -72,8 +73,12 @@ def pids() -> tuple[int, ...]:
 def session(leader: int) -> tuple[Stat, ...]:
     """All processes of the session that `leader` opened, and what came of them; no dead ones.
 
-    A server's processes may open sessions of their own, as each of PostgreSQL's does.
+    A server's processes may open sessions of their own, as each of PostgreSQL's does. None has
+    session 0, because no lab opened it: the kernel's threads are in it, and often process 1, from
+    which every other one comes. In a container so are processes with a leader outside.
     """
+    if leader < 1:
+        return ()
     every = everybody()
     return _with_descendants({pid for pid, one in every.items() if one.session == leader}, every)
 
@@ -135,6 +140,25 @@ def wanted_ns(pid: int, tid: int) -> int:
     return result.ran_ns + result.waited_ns if result else 0
 
 
+def sleeps(pid: int, tid: int) -> int:
+    """How often one thread has gone to sleep, by the kernel's count; 0 if it is gone."""
+    return int(_status(pid, tid, SLEEPS) or 0)
+
+
+def is_pending(pid: int, number: int) -> bool:
+    """Whether a signal was sent to a process that has not taken it yet; False if it is gone."""
+    return bool(int(_status(pid, pid, PENDING) or "0", 16) >> (number - 1) & 1)
+
+
+def _status(pid: int, tid: int, field: str) -> str:
+    """One field of a thread's status; "" if it is gone."""
+    with contextlib.suppress(OSError):
+        text = Path(f"/proc/{pid}/task/{tid}/status").read_text("utf-8", "replace")
+        listed = [line.split()[1] for line in text.splitlines() if line.startswith(field)]
+        return listed[0] if listed else ""
+    return ""
+
+
 def _schedstat(pid: int, tid: int) -> schedstat.Schedstat | None:
     with contextlib.suppress(OSError, ValueError):
         return schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
@@ -169,8 +193,10 @@ def members(leader: int, start_ticks: int) -> tuple[Stat, ...]:
     While a session has members, the kernel gives its number to no other process. So if the number
     belongs to a process that started at another time, the session is gone and the number was used
     again. If there is no such process, what is in the session must have started later and bear the
-    number as its session.
+    number as its session. Process 1 opened none for anybody: all others come of it.
     """
+    if leader <= 1:
+        return ()
     now = stat(leader)
     if now is not None and now.start_ticks != start_ticks:
         return ()

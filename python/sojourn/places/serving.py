@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sojourn.places import ports, proc
+from sojourn.text.some import some
 
 PROBES = 4
 ACCEPT_S_MAX = 1.0
+HAND_LOOKS, HAND_S = 3, 0.03  # whether a connection stays with who took it
 MANAGERS = {"systemd", "init", "launchd", "runit", "s6-svscan"}
 #: Who listens for a server in a container, in a pod or on another machine. These are the kernel's
 #: names, which end after 15 characters. Most pass connections on. dockerd, conmon and kube-proxy
@@ -74,12 +76,15 @@ def find(
         accepted: inodes of the server's ends of all connections.
 
     Raises:
-        AmbiguousError: several may serve, or only a service manager holds them.
+        AmbiguousError: several may serve, only a service manager holds them, or who takes
+            connections hands them to a process outside of its family.
         ForwarderError: who takes connections passes them on.
     """
     holders = frozenset(ports.holders(inodes, proc.pids()))
     if not holders:
         return None
+    if outside := _handed_on(holders, connect, accepted):
+        raise AmbiguousError(_process_names(holders | outside))
     barred = _barred(holders)
     serving = frozenset({*holders} - barred)
     if len(holders) == 1 and not _managers(holders):
@@ -107,6 +112,27 @@ def _is_forwarder(pid: int) -> bool:
         return False
     words = set(_command_line(pid).split(b"\0"))
     return stat.name in FORWARDERS or bool(FORWARDING.get(stat.name, set()) & words)
+
+
+def _handed_on(
+    holders: frozenset[int], connect: Connect, accepted: Callable[[], set[int]]
+) -> frozenset[int]:
+    """Who was handed a connection by those that took it, and is none of them nor came of them.
+
+    A socket can be sent to any process (unix(7), SCM_RIGHTS). Then the CPU time of those who listen
+    is not that of the service. None where it stays with them, or is not taken in time.
+    """
+    before, until = accepted(), time.monotonic() + ACCEPT_S_MAX
+    with contextlib.suppress(OSError), contextlib.closing(connect()):
+        while not (ends := accepted() - before) and time.monotonic() < until:
+            time.sleep(0.01)
+        for _ in range(HAND_LOOKS if ends else 0):
+            owners = {*ports.holders(ends, proc.pids())}
+            outside = {pid for pid in owners if not holders & {pid, *_ancestors(pid)}}
+            if outside and outside == owners:
+                return frozenset(outside)
+            time.sleep(HAND_S)
+    return frozenset()
 
 
 def _takers(
@@ -242,5 +268,4 @@ def _fields(pid: int) -> list[str]:
 def _process_names(pids: Collection[int]) -> str:
     """Processes by name and number."""
     named = [f"{stat.name} ({pid})" for pid in sorted(pids) if (stat := proc.stat(pid))]
-    more = f" and {len(named) - NAMED_MAX} more" if len(named) > NAMED_MAX else ""
-    return f"{', '.join(named[:NAMED_MAX])}{more}"
+    return some(named, NAMED_MAX)

@@ -89,6 +89,22 @@ def test_the_next_peak_is_the_first_that_is_not_made() -> None:
     assert (again.key, again.repeat) == ("memcached/peak/b0~1", 0)
 
 
+@pytest.mark.parametrize(("lost", "is_again"), [(0.01, False), (0.011, True)])
+def test_a_peak_that_lost_more_than_a_hundredth_is_made_again(
+    lost: float,
+    is_again: bool,  # noqa: FBT001
+) -> None:
+    """It is left out of the axis as a run that is `unknown` is, so it is retried as one."""
+    done = [peak(1e5, n=n) for n in range(OF.run.peak_repeats)]
+    done[0] = peak(1e5, lost=lost)
+    again = axis.next_peak(OF, SERVICE, done)
+    assert (again is not None) is is_again
+    if again:
+        assert again.key == "memcached/peak/b0~1"
+    spent = [peak(1e5, lost=lost) for _ in range(OF.run.retries + 1)]
+    assert axis.next_peak(OF, SERVICE, [*spent, *done[1:]]) is None
+
+
 def base(verdict: Verdict = Verdict.HOLDS) -> Outcome:
     service = BASE.service("memcached")
     point = axis.next_base(BASE, service, [], TOP)

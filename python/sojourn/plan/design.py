@@ -230,15 +230,14 @@ def without(outcome: Outcome, levels: Mapping[str, Level]) -> Outcome:
     return replace(outcome, point=replace(outcome.point, setting=Setting.of(left)))
 
 
-def turn(study: Study, group: Group, point: Point, questions: Questions) -> Turn:
+def turn(study: Study, group: Group, merged: Point, questions: Questions) -> Turn:
     """Whose candidate comes first: by phase, by block, then by lots of the life and of the point.
 
-    It is the same for as long as the combination gets no outcome.
+    It is the same until the combination gets an outcome. `merged`: a point with its levels.
     """
-    merged = with_levels(study, group, point)
-    block = Cell(group.service, point.phase, point.repeat).key()
+    block = Cell(group.service, merged.phase, merged.repeat).key()
     whole_plot = make.seed_of(study, f"{block}/{merged.setting.whole_plot.text}")
-    return _rank(group, point.phase, questions), point.repeat, whole_plot, merged.seed
+    return _rank(group, merged.phase, questions), merged.repeat, whole_plot, merged.seed
 
 
 def _rank(group: Group, phase: Phase, questions: Questions) -> tuple[int, bool]:
@@ -259,7 +258,7 @@ def with_levels(study: Study, group: Group, point: Point) -> Point:
     """
     if not group.levels:
         return point
-    attempt = sum(outcome.point.cell == point.cell for outcome in group.outcomes)
+    attempt = sum(outcome.point.is_of_cell(point) for outcome in group.outcomes)
     setting = Setting.of({**point.setting, **group.levels})
     if any(setting[key] != level for key, level in point.setting.items()):
         raise ValueError(f"{point.key} has a level of its own of a factor: {group.levels.text}")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.traced import is_disturbed
 
 OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
@@ -27,6 +27,8 @@ CACHED_MAX = 1 << 14  # clusters of a run; what is cached of more would fill the
 
 LOAD_PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
+UNSETTLED = (Course.COLD, Course.MOVES)  # of which the share of misses is no load's
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -38,7 +40,7 @@ class Trial:
         over: of those, how many missed the bound.
         clusters: `over`, cut where misses lie further apart than an excursion lasts. Where only
             their mean size is known, an overloaded run has no more of them than are counted.
-        seconds: length of the measured part.
+        seconds: length of the measured part; of an undisturbed run what is left of it.
         life: start of the service that it shares with others.
         surely: of `over`, those that no late or stopped client can have caused; None: all.
     """
@@ -79,6 +81,10 @@ def trials(
     A run that is `unknown` only because its misses are an upper bound counts too. To drop it would
     select: of two such runs at one load the one that holds would stay.
 
+    A run with too short a warm-up, or without a level, does not count: its share of misses is
+    that of no load (M8), and the plan makes it again, for longer. Its course selects it, not its
+    misses. A run in which the queue grows counts, because its load is more than is served.
+
     Args:
         outcomes: of one service.
         phases: those that count.
@@ -91,7 +97,7 @@ def trials(
             continue
         if outcome.verdict is Verdict.UNKNOWN and not outcome.is_upper_bound:
             continue
-        if outcome.over_bound is None:
+        if outcome.over_bound is None or outcome.course in UNSETTLED:
             continue
         seen = Misses(requests=outcome.requests, over=outcome.over_bound, clusters=outcome.clusters)
         if undisturbed and outcome.undisturbed is not None:
@@ -110,7 +116,7 @@ def _trial(outcome: Outcome, seen: Misses) -> Trial:
         requests=seen.requests,
         over=seen.over,
         clusters=seen.clusters or _pieces(seen.over, outcome.correlation, most),
-        seconds=point.measure_s,
+        seconds=point.measure_s * min(1.0, seen.requests / max(1, outcome.requests)),
         life=point.life,
         surely=_surely(outcome, seen),
     )
@@ -154,6 +160,16 @@ def is_mostly_disturbed(point: Point, requests: int, apart: Misses | None) -> bo
     if apart is None or is_disturbed(point):
         return False
     return apart.requests < (1 - DISTURBED_MAX) * requests
+
+
+def is_late(outcome: Outcome) -> bool:
+    """Whether the client made its times too long, if anything: then they are shown as `≤`.
+
+    Where stops of the server's CPUs reached most requests, a miss may be theirs. Users waited as
+    long all the same, so the times are no bounds. The report has both readings (M29).
+    """
+    is_disturbed_most = is_mostly_disturbed(outcome.point, outcome.requests, outcome.undisturbed)
+    return outcome.is_upper_bound and not is_disturbed_most
 
 
 def is_of_server(reason: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.plan import evidence
 from sojourn.plan.evidence import Trial, sizes, trials
-from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 
@@ -130,6 +130,24 @@ def test_undisturbed_windows_replace_the_whole_run_only_when_asked() -> None:
     run = replace(outcome(), requests=100, over_bound=9, clusters=(9,), undisturbed=clean)
     assert trials([run])[0].clusters == (9.0,)
     assert trials([run], undisturbed=True)[0].requests == 90
+
+
+def test_an_undisturbed_run_is_as_long_as_what_is_left_of_it() -> None:
+    """A search ended after 8 starts and 22 s of load, of which 2 s were undisturbed."""
+    apart = Misses(requests=25, over=1, clusters=(1,))
+    run = replace(outcome(), requests=100, over_bound=9, clusters=(9,), undisturbed=apart)
+    assert trials([run])[0].seconds == 2.0
+    assert trials([run], undisturbed=True)[0].seconds == 0.5
+    whole = replace(run, undisturbed=Misses(requests=100, over=9, clusters=(9,)))
+    assert trials([whole], undisturbed=True)[0].seconds == 2.0
+
+
+def test_a_run_that_was_cold_or_has_no_level_is_no_evidence_and_a_growing_queue_is() -> None:
+    """Of a cold start 12 % missed, of the same load warm 0.1 %: as settled it bounds the border."""
+    each = {course: replace(outcome(), course=course) for course in Course}
+    assert trials([each[Course.COLD], each[Course.MOVES]]) == ()
+    assert trials([each[Course.COLD]], undisturbed=True) == ()
+    assert len(trials([each[Course.STEADY], each[Course.GROWS]])) == 2
 
 
 def test_a_run_of_which_only_the_mean_size_is_known_is_cut_into_pieces_of_it() -> None:

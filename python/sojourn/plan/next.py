@@ -160,8 +160,9 @@ class Planner:
         # what it shares with another combination, that one measures
         if (point := known.next) is None or not group.may(point):
             return _Candidate(count, None, _LAST, known)
+        point = design.with_levels(self._study, group, point)
         turn = design.turn(self._study, group, point, self._questions)
-        return _Candidate(count, design.with_levels(self._study, group, point), turn, known)
+        return _Candidate(count, point, turn, known)
 
 
 def progress(

@@ -189,6 +189,15 @@ class Point:
         """What makes it the point it is, whichever attempt this one is."""
         return Cell(self.service, self.phase, self.repeat, self.setting)
 
+    def is_of_cell(self, other: Point) -> bool:
+        """Whether it is of the same cell; what differs most often is compared first."""
+        return (
+            self.repeat == other.repeat
+            and self.phase is other.phase
+            and self.setting == other.setting
+            and self.service == other.service
+        )
+
     @property
     def life(self) -> str:
         """Points of one life share one start of the service; a new life is a restart (M15).

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sojourn.spec.levels import Level, is_factor, level_of, level_text
 
@@ -66,8 +67,7 @@ class Setting(Mapping[str, Level]):
     @property
     def whole_plot(self) -> Setting:
         """The levels that take a fresh start of what is measured: keys of its own in the study."""
-        pairs = tuple(pair for pair in self.levels if pair[0].startswith(WHOLE_PLOT))
-        return Setting(pairs) if len(pairs) < len(self.levels) else self
+        return _whole_plot(self)
 
     def __getitem__(self, factor: str) -> Level:
         for name, level in self.levels:
@@ -89,3 +89,9 @@ class Setting(Mapping[str, Level]):
 
     def __repr__(self) -> str:
         return f"Setting({self.text})"
+
+
+@lru_cache(maxsize=1 << 14)  # a campaign has far fewer settings than points
+def _whole_plot(setting: Setting) -> Setting:
+    pairs = tuple(pair for pair in setting.levels if pair[0].startswith(WHOLE_PLOT))
+    return Setting(pairs) if len(pairs) < len(setting.levels) else setting

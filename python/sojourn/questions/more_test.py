@@ -88,6 +88,15 @@ def test_where_every_reply_length_differs_it_asks_for_any_length_and_not_for_mor
     assert "expect_bytes" not in other.command
 
 
+def test_where_every_reply_is_wrong_no_more_runs_are_asked_for() -> None:
+    why = "content: 7188 of 7961 replies had an empty body; look at what the server answers"
+    data, wide = study_data(), study(factor(effect(0.1, 10)))
+    failed = [replace(one, outcome=replace(one.outcome, reasons=(why,))) for one in data.measured]
+    assert more.settle(replace(data, measured=tuple(failed)), wide, ()) is None
+    one_is_right = replace(data, measured=(data.measured[0], *failed[1:]))
+    assert more.settle(one_is_right, wide, ()) is not None
+
+
 @pytest.mark.parametrize("verb", ["compare --service memcached", "noise --command x", "try x"])
 def test_a_command_without_values_is_not_given_any(verb: str) -> None:
     data = study_data(command=f"sojourn {verb}")

@@ -20,9 +20,9 @@ from sojourn.record.summarised import all_summarised, asked_quantiles, summary_o
 from sojourn.samples import culprits, read_json
 from sojourn.samples.names import HOST
 from sojourn.spec import Study
-from sojourn.store import files
+from sojourn.store import files, index, resumption
 from sojourn.store.record import OF_RECORD, Record
-from sojourn.visible import own_command
+from sojourn.visible import in_line, own_command
 
 SERVICE = "service.json"
 NO_SHIELD = "none"
@@ -79,8 +79,20 @@ def _study_data(record: Record, questions: Questions, readers: Readers) -> Study
         study_file=record.study_file,
         command=own_command(str(manifest.get("command", ""))),
         is_complete=record.is_complete,
-        reasons=() if record.is_complete else ("the study is not finished: run it again",),
+        reasons=(
+            *(() if record.is_complete else ("the study is not finished: run it again",)),
+            *_of_record(record, len(outcomes)),
+        ),
     )
+
+
+def _of_record(record: Record, points: int) -> Iterator[str]:
+    """What to doubt because of how a record was made."""
+    if len(measured := record.versions(points)) > 1:
+        text = resumption.in_words(measured)
+        yield f"several versions: points were measured {text}: measure anew with --new"
+    for name in index.copies(record.path, points):
+        yield f"copied point: {in_line(name)} is a copy of another point, and does not count"
 
 
 def _left_out(record: Record, outcomes: Sequence[Outcome]) -> tuple[Study, tuple[LeftOut, ...]]:
@@ -104,7 +116,13 @@ def _own(folder: Path, outcome: Outcome, readers: Readers) -> Measured | None:
     if read is None or (own := read(folder, outcome)) is None:
         return None
     seen = culprits_of(folder) if outcome.point.rules.is_bare else ()
-    return Measured(outcome=outcome, own=own, culprits=seen, pace=pace_of(folder, outcome))
+    return Measured(
+        outcome=outcome,
+        own=own,
+        culprits=tuple(one.task for one in seen),
+        culprit_pids={one.task: one.pids for one in seen if one.pids},
+        pace=pace_of(folder, outcome),
+    )
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:

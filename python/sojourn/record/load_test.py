@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,18 +12,22 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from sojourn import samples, store
+from sojourn import samples, spec, store
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, study_of
 from sojourn.findings.findings import Findings
-from sojourn.plan.next import Planner
+from sojourn.plan.next import Planner, next_point
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.rehearsal import imagine
 from sojourn.record import load as stored
 from sojourn.record import point
 from sojourn.record.load import study_data
 from sojourn.record.point import HOUR_NS, _second, measured_of
 from sojourn.samples.histogram import Histogram
 from sojourn.samples.names import PROBE
+from sojourn.store import find as of_find
+from sojourn.store import record as of_record
+from sojourn.store import resumption
 from sojourn.testing_questions import PLANS, answers, readers
 
 NO_SPAN = {
@@ -266,3 +271,25 @@ def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> Non
 def test_pairs_are_an_object_or_a_list() -> None:
     assert stored._pairs({"a": 1}) == stored._pairs([["a", 1]]) == (("a", "1"),)
     assert stored._pairs(None) == ()
+
+
+def test_copies_of_points_and_versions_that_share_a_record_are_doubts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = spec.load("max_load_memcached", profile="quick")
+    for version in ("9.8.0", "9.9.0"):
+        for module in (of_find, resumption, of_record):
+            monkeypatch.setattr(module, "__version__", version)
+        with store.open(tmp_path, asked, machine="m") as record:
+            made = next_point(asked, record.outcomes(), PLANS)
+            assert made is not None
+            folder = record.folder(made)
+            record.add(replace(imagine(made), folder=str(folder)))
+    assert list(stored._of_record(record, 2)) == [
+        "several versions: points were measured 1 by 9.8.0, 1 by 9.9.0: measure anew with --new"
+    ]
+    shutil.copytree(folder, folder.with_name(f"{folder.name}-copy"))
+    (_, copied) = stored._of_record(store.read(record.path), 2)
+    assert copied == (
+        f"copied point: {folder.name}-copy is a copy of another point, and does not count"
+    )

@@ -46,7 +46,7 @@ def measured_of(folder: Path, outcome: Outcome) -> Measured:
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     if outcome.point.rules.is_bare:
-        return Measured(outcome=outcome, culprits=culprits_of(folder))
+        return Measured(outcome=outcome, culprits=tuple(one.task for one in culprits_of(folder)))
     if not is_summarised(outcome):
         return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
@@ -101,9 +101,9 @@ def probe_of(folder: Path) -> Probe | None:
     )
 
 
-def culprits_of(folder: Path) -> tuple[str, ...]:
-    """Names of those that ran for long at a time where the server wanted to."""
-    return tuple(c.task for c in culprits.read(folder) if c.long_runs_per_s)
+def culprits_of(folder: Path) -> tuple[culprits.Culprit, ...]:
+    """Those that ran for long at a time where the server wanted to."""
+    return tuple(one for one in culprits.read(folder) if one.long_runs_per_s)
 
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:

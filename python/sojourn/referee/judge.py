@@ -66,7 +66,7 @@ def judge(
         *trace.unknown,
         *_unsplit(requests, load, turned),
         *_unseen(requests, seen, threads.server),
-        *_unreached(seen, limited),
+        *(_unreached(seen, limited) if requests.n else ()),
     )
     refused = _refused(load, limited)
     is_known = rate and not (unknown or refused)
@@ -78,7 +78,7 @@ def judge(
         seconds=requests.seconds,
         due=due,
         came_rps=requests.mean_rps,
-        users_rps=(load.rate_rps or rate) if users else None,
+        users_rps=_users_rps(requests, load, seen, rate) if users else None,
         is_bound=load.rate_rps is None,
         shape=shape(_pieces(requests, seen)),
         turnaround=turned,
@@ -110,6 +110,11 @@ def _gaps(requests: Requests, rate: float | None, *, is_rated: bool) -> Gaps:
     if is_rated:
         return with_behind(requests, gaps(requests, rate), rate)
     return gaps(requests, rate, round(USUAL * float(np.median(requests.total_ns))))
+
+
+def _users_rps(requests: Requests, load: Load, seen: Gaps, rate: float | None) -> float | None:
+    """At which rate users come: as asked, else as between stops; without a stop, as all came."""
+    return load.rate_rps or (rate if seen.stops else requests.mean_rps)
 
 
 def _due(requests: Requests, load: Load, seen: Gaps) -> float | None:

@@ -85,6 +85,16 @@ def test_a_closed_loop_without_a_rate_gets_bounds() -> None:
     assert "not known" in text(of)
 
 
+def test_without_a_stop_that_counts_users_come_as_the_requests_did() -> None:
+    """wrk on a busy machine: 1,800 requests/s came, and users were to come at 2,436."""
+    short = Server(service_ns=500_000, stops=every(100 * MS, 40 * MS, 5))
+    of = judge(closed(5, short, 16), Load())
+    assert not of.gaps.stops
+    assert of.users_rps == of.came_rps
+    assert "as the requests came" in text(of)
+    assert "cannot be seen so" in text(of)
+
+
 def test_users_of_a_lower_rate_than_the_tools_are_given_theirs() -> None:
     seen = closed(20, replace(STOPPED, service_ns=100_000), 8)
     of = judge(seen, Load(rate_rps=1000, arrivals="paced"))
@@ -157,6 +167,7 @@ def test_a_tool_that_sends_in_clumps_may_miss_stops_between_them() -> None:
     assert (of.verdict, of.limit.who) == ("unknown", "none")
     assert not of.gaps.stops
     assert of.gaps.blind_ns == pytest.approx(20 * MS, rel=0.05)
+    assert "may be missed" in text(of)
     assert "in clumps" in text(of)
     long = limited(clumps.astype(np.int64), STOPPED, 20, is_catching_up=False)
     of = judge(long, HEY)
@@ -202,3 +213,10 @@ def test_intervals_of_users_waits_cover() -> None:
     truth = float(np.median(truths))
     inside = sum(one.lo <= truth <= one.hi for one in results)
     assert inside >= 0.95 * runs - 4 * np.sqrt(0.95 * 0.05 * runs), "four sigma below 95 %"
+
+
+def test_of_a_load_without_a_request_only_that_is_reported() -> None:
+    """The page had each of no connections with one request, and no stop that was seen."""
+    of = judge(open_loop(paced(1000, 0.0), Server()), HEY)
+    assert of.unknown == ("0 requests came, and 100 are needed",)
+    assert [line.partition(":")[0] for line in words.lines(of)] == ["unknown", "asked", "came"]

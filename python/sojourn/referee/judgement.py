@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from sojourn.errors import Exit
 from sojourn.referee.held_back import Turnaround
@@ -94,7 +95,7 @@ class Judgement:
             return "unknown"
         if self.misleading:
             return "misleading"
-        return "unknown" if self.unseen else "fair"
+        return "unknown" if self.unsure or self.unseen else "fair"
 
     @property
     def unseen(self) -> str:
@@ -119,11 +120,25 @@ class Judgement:
         is_intended = self.load.facts is not None and self.load.facts.clock == "intended"
         if is_intended and not self.omitted:
             return ""
-        tail = [number for number in self.numbers if number.q >= TAIL]
-        if any(one.here and one.here > LONGER * one.server_here for one in tail):
-            how = "stood still" if self.gaps.stops else "was slower than requests were due"
+        if self._is_longer("here") and not self.unsure:
+            how = self.gaps.how if self.gaps.stops else "was slower than requests were due"
             return f"while the server {how}, requests were late or left out"
         return ""
+
+    @property
+    def unsure(self) -> str:
+        """Why slow requests may be all that was seen, which make no user wait longer; "" if not."""
+        if not self.gaps.unsure or not self._is_longer("here") or self._is_longer("lo"):
+            return ""
+        return (
+            f"in {self.gaps.unsure} silences the server stood still, or single requests were slow: "
+            "whether other users would have waited is not known"
+        )
+
+    def _is_longer(self, name: Literal["here", "lo"]) -> bool:
+        """Whether users wait longer than the server's side saw, by the estimate or its bound."""
+        tail = [(getattr(one, name), one.server_here) for one in self.numbers if one.q >= TAIL]
+        return any(users and users > LONGER * server for users, server in tail)
 
     @property
     def exit(self) -> Exit:

@@ -70,7 +70,7 @@ def limit(of: Evidence) -> Limit:
     if is_stopped and (who == "none" or (who == "connections" and not is_short)):
         count = len(of.seen.stops)
         who = "server"
-        why = f"it stood still {count} times, {stopped_s:.3g} s in all"
+        why = f"it {of.seen.how} {count} times, {stopped_s:.3g} s in all"
     elif who == "none" and of.seen.behind:
         longest_s = max(one.lag_ns for one in of.seen.behind) / 1e9
         who = "server"
@@ -91,7 +91,7 @@ def _rated(of: Evidence) -> tuple[str, str]:
         return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
     lack = f"{missing:,.0f} of {of.due:,.0f} due requests are missing"
     if not _is_short(of):
-        return "server", f"{lack}, and they were due while it stood still"
+        return "server", f"{lack}, and they were due while it {of.seen.how}"
     who, why = _full(of)
     if not who and of.held_share >= HELD:
         who, why = "connections", f"{of.held_share:.0%} of the requests waited for one"

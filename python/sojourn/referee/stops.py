@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sojourn.referee.requests import Requests, Times
+from sojourn.referee.slow import MUCH as UNSURE
+from sojourn.referee.slow import is_unsure
 
 CHANCE = 0.01  # of a gap this long in a whole run of a Poisson process
 SILENT = 0.5  # of a gap; without a reply for so long, the server stood still
@@ -47,6 +49,7 @@ class Stop:
         in_flight: requests in the server meanwhile.
         due: requests that were due from `begin_ns` to `caught_ns`.
         omitted: of these, those that were never sent; `decided` sets it.
+        is_unsure: it may be slow requests, and no stop (`slow`).
     """
 
     last: int
@@ -57,6 +60,7 @@ class Stop:
     in_flight: int
     due: int
     omitted: int = 0
+    is_unsure: bool = False
 
     @property
     def length_ns(self) -> int:
@@ -127,6 +131,16 @@ class Gaps:
         return any(not stop.held for stop in self.stops)
 
     @property
+    def unsure(self) -> int:
+        """How many of the stops may be slow requests: all of them, or none."""
+        return sum(stop.is_unsure for stop in self.stops)
+
+    @property
+    def how(self) -> str:
+        """What the server did in them, as far as that is known."""
+        return "answered nothing" if self.unsure else "stood still"
+
+    @property
     def late(self) -> list[tuple[int, int]]:
         """Which requests were sent late, in order: index of the first, and of the next in time."""
         spans: list[Stop | Behind] = [*self.stops, *self.made_up]
@@ -161,11 +175,12 @@ def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
             continue  # the tool had not caught up: it is part of the stop before
         stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps))
     final = _final(requests, least, rate_rps)
+    whole = _alike([*stops, *([final] if final else [])])
     start = requests.start_ns
     paused = np.array([start[at + 1] - start[at] for at in pauses], np.int64)
     is_much = paused.sum() > MUCH * (start[-1] - start[0]) if len(start) else False
     return Gaps(
-        stops=decided([*stops, *([final] if final else [])], rate_rps),
+        stops=decided(whole, rate_rps),
         paused_ns=int(paused.sum()),
         pauses=len(pauses),
         least_ns=least,
@@ -204,7 +219,16 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
         caught_ns=caught,
         in_flight=waiting,
         due=due,
+        is_unsure=is_unsure(requests, at, begin, resume_ns),
     )
+
+
+def _alike(stops: list[Stop]) -> list[Stop]:
+    """Stops of one server: where much of what users wait may be slow requests, all may be."""
+    waits = np.array([float(stop.length_ns) ** 2 for stop in stops])  # of users, in proportion
+    unsure = np.array([stop.is_unsure for stop in stops], bool)
+    is_much = bool(waits[unsure].sum() > UNSURE * waits.sum())
+    return [replace(stop, is_unsure=is_much) for stop in stops]
 
 
 def busy(requests: Requests) -> int:
@@ -231,6 +255,7 @@ def _final(requests: Requests, least: int, rate_rps: float) -> Stop | None:
         caught_ns=resume,
         in_flight=waiting,
         due=due,
+        is_unsure=is_unsure(requests, requests.n - 1, begin, resume),
     )
 
 

@@ -6,6 +6,7 @@ from sojourn import programs
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import rights
 from sojourn.host.tree import Tree
+from sojourn.host.writable import ON_HOST
 from sojourn.places import ports, proc
 from sojourn.visible import in_line
 
@@ -27,11 +28,13 @@ def check_rights() -> None:
             at="/sys/kernel/btf/vmlinux",
             fix="boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
         )
-    if not (here.may("sys_admin") or (here.may("bpf") and here.may("perfmon"))):
+    if not (here.may_load("bpf") and here.may_load("perfmon")):
         raise HostFault(
             "no right to look into the kernel (eBPF): CAP_BPF and CAP_PERFMON are missing",
             at=AT,
-            fix='run it as root: sudo "$(command -v sojourn)" judge …; the load can run as you, '
+            fix=ON_HOST
+            if here.is_inner or here.is_root
+            else 'run it as root: sudo "$(command -v sojourn)" judge …; the load can run as you, '
             "with --pid",
         )
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sojourn.referee.behind import in_pauses
 from sojourn.referee.requests import Requests, Times
+from sojourn.referee.slow import waits_at_once_ns
 from sojourn.referee.stops import Behind, Gaps, Stop, late
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ class Waits:
     Attributes:
         due_ns: intended arrival.
         wait_ns: the estimate.
-        lo_ns: without a queue behind a silence.
+        lo_ns: without a queue behind a silence; at once where it may be slow requests.
         hi_ns: behind all that the server had when it fell silent.
         is_sent: whether the tool sent this request; if not, the wait is reconstructed.
     """
@@ -70,7 +71,11 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
     for one in seen.made_up:
         due[late(one)] = _due_behind(one)
     wait = requests.end_ns - np.minimum(due, requests.start_ns)
-    sent = (due, wait, wait, wait, np.ones(len(due), bool))
+    lo = np.array(wait, np.float64)
+    for stop in seen.stops:
+        if stop.is_unsure:
+            lo[late(stop)] = requests.total_ns[late(stop)]
+    sent = (due, wait, lo, wait, np.ones(len(due), bool))
     columns = [np.concatenate(column) for column in zip(sent, *parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     due, estimate, lo, hi, is_sent = (column[order] for column in columns)
@@ -150,6 +155,9 @@ def _omitted(
     lo = np.maximum(reply - due, turn)
     wait = lo + place
     hi = np.maximum(np.where(before, np.maximum(reply, drained), reply) - due, turn) + place
+    if stop.is_unsure:
+        at_once = waits_at_once_ns(requests, len(due), stop.last)
+        lo, wait = np.minimum(at_once, wait), np.maximum(at_once, wait)
     return due, wait, lo, np.maximum(hi, wait), np.zeros(len(due), bool)
 
 

@@ -30,13 +30,15 @@ COLUMNS = ("", "server's side", "95 % interval", "as users waited", "95 % interv
 
 def lines(of: Judgement) -> Iterator[str]:
     """Sentences above the table, in reading order."""
-    why = "; ".join(of.unknown) or of.misleading or of.unseen
+    why = "; ".join(of.unknown) or of.misleading or of.unsure or of.unseen
     yield f"{of.verdict}: {VERDICTS[of.verdict]}{', because ' + why if why else ''}"
     yield _asked(of)
     yield (
         f"came: {of.requests:,} requests in {of.seconds:.3g} s, {of.came_rps:,.0f} requests/s, "
         f"over {of.connections:,} connections"
     )
+    if not of.requests:
+        return  # of nothing there is no shape, no stop and no limit
     yield f"arrivals: {SHAPES[of.shape.kind]}{_dispersions(of)}"
     yield _held(of)
     yield _stops(of)
@@ -85,13 +87,15 @@ def _held(of: Judgement) -> str:
 
 def _stops(of: Judgement) -> str:
     stops = of.gaps.stops
-    blind = f"; stops shorter than {show_ns(of.gaps.blind_ns)} cannot be seen so"
+    are_some_seen = of.gaps.blind_ns > of.gaps.least_ns  # the tool paused much
+    how = "may be missed" if are_some_seen else "cannot be seen so"
+    blind = f"; stops shorter than {show_ns(of.gaps.blind_ns)} {how}"
     if not stops:
         return f"stops: the server held back no request{blind}"
     lengths = sorted(stop.length_ns for stop in stops)
     late = sum(stop.held for stop in stops)
     return (
-        f"stops: the server stood still {len(stops)} times, {show_ns(lengths[0])} to "
+        f"stops: the server {of.gaps.how} {len(stops)} times, {show_ns(lengths[0])} to "
         f"{show_ns(lengths[-1])}; meanwhile {late:,} requests were late and {of.omitted:,} "
         f"were left out{blind}"
     )
@@ -122,7 +126,7 @@ def rows(of: Judgement) -> Iterator[tuple[str, ...]]:
             percentile(number.q),
             _value(number.server),
             _interval(number.server),
-            *_users(number, is_bound=of.is_bound),
+            *_users(number, is_bound=of.is_bound or of.gaps.unsure > 0),
         )
 
 
@@ -148,10 +152,16 @@ def _interval(one: Estimate) -> str:
 
 def remarks(of: Judgement) -> Iterator[str]:
     """What a reader must know, below the table."""
+    if of.gaps.unsure and of.users_rps:
+        yield (
+            "The silences may be requests that were slow by themselves. Users' waits are upper "
+            "bounds; the lower end of their bounds is without silences."
+        )
     if of.is_bound and of.users_rps:
+        how = "as between stops" if of.gaps.stops else "as the requests came"
         yield (
             f"No rate is known, so users are taken to come at {of.users_rps:,.0f} requests/s, "
-            "as between stops. Their waits are upper bounds; --rate says at which rate they come."
+            f"{how}. Their waits are upper bounds; --rate says at which rate they come."
         )
     if of.load.facts is not None:
         yield of.load.facts.start

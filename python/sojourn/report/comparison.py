@@ -25,6 +25,7 @@ WEAKER = (
 MORE_RESTARTS = (
     "Profile quick has one start at a load; `sojourn run STUDY --profile standard` has four."
 )
+FEW = "Numbers in brackets rest on too few requests: the report has none there."
 ACROSS = "The records are of different machines, so a ratio compares machines, too."
 MOVED = ("of", "stage or cause", "first", "second", "change", "95 % interval", "")
 _SIGNS = {
@@ -146,7 +147,7 @@ def _reasons_text(comparison: Comparison) -> list[str]:
 
 
 def value(row: Row, side: Ratio) -> str:
-    """A number with its unit."""
+    """A number with its unit; in brackets where the report has none."""
     if side.value is None:
         return LACKS
     if math.isinf(side.value):
@@ -154,7 +155,8 @@ def value(row: Row, side: Ratio) -> str:
     if side.bound:
         way = -1 if side.bound == AT_LEAST else 1
         return side.bound + (f" {show_count(side.value, way)}/s" if side.value else "")
-    return f"{show_count(side.value)}/s" if row.is_rate else show_ns(side.value)
+    text = f"{show_count(side.value)}/s" if row.is_rate else show_ns(side.value)
+    return text if side.is_carried else f"({text})"
 
 
 def ratio(side: Ratio) -> str:
@@ -195,8 +197,11 @@ def notes(comparison: Comparison) -> Sequence[str]:
     open_ = [f"{name} is not finished." for name in comparison.unfinished]
     own = [lacking(comparison)] if lacking(comparison) else []
     why = _reasons_text(comparison)
+    each = (side for row in shared(comparison) for side in row.sides)
+    are_few = any(side.value is not None and not side.is_carried for side in each)
     return (
         f"{who}.",
+        *([FEW] if are_few else []),
         *why,
         *([ACROSS] if comparison.is_across else []),
         *open_,

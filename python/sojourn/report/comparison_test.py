@@ -69,6 +69,23 @@ def test_a_slower_record_is_worse_in_every_time_and_equal_max_load_is_open() -> 
     assert "worse than A" in shown.sentence(comparison)
 
 
+def test_a_number_that_the_report_has_not_is_in_brackets() -> None:
+    """p99 of 415 ms stood there without a mark, where the report has no more than ≥ 38.7 ms."""
+    few = record(1.0)
+    service = few.services[0]
+    first = service.points[0]
+    refused = tuple(replace(e, value=None) if e.q == 0.99 else e for e in first.quantiles)
+    points = (replace(first, quantiles=refused), *service.points[1:])
+    few = replace(few, services=(replace(service, points=points),))
+    comparison = held(record(1.0), few)
+    row = next(row for row in comparison.rows if row.number == "p99")
+    assert [shown.value(row, side)[0] == "(" for side in row.sides] == [False, True]
+    other = next(row for row in comparison.rows if row.number == "mean")
+    assert not any("(" in shown.value(other, side) for side in other.sides)
+    assert shown.FEW in shown.notes(comparison)
+    assert shown.FEW not in shown.notes(held(record(1.0), record(1.3)))
+
+
 def test_the_other_way_round_is_better_and_equal_records_do_not_differ() -> None:
     assert held(record(1.3), record(1.0)).judgement is Judgement.BETTER
     same = held(record(1.0), record(1.001))

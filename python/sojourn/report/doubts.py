@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.reasons import topic
+from sojourn.analysis.service import AXIS_INVALID, NOT_RESTARTED
 from sojourn.findings.findings import Findings
 from sojourn.report import labels, people
 
+_GENERAL = (AXIS_INVALID, NOT_RESTARTED)  # they do not say what went wrong
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*")
 
 
@@ -44,6 +46,15 @@ def of_services(findings: Findings, *, has_runs: bool = False) -> tuple[people.D
         for doubt in people.doubts(service, has_runs=has_runs or not findings.points):
             results.setdefault(doubt.what, []).append((labels.called(service), doubt))
     return tuple(sorted(_merged(results, len(findings.services)), key=lambda one: -one.times))
+
+
+def foremost(texts: Sequence[str]) -> str:
+    """The reason that explains best why there is no answer: the first that is not of every run.
+
+    >>> foremost([NOT_RESTARTED, AXIS_INVALID, "content: empty"]), foremost([NOT_RESTARTED])[:15]
+    ('content: empty', 'never restarted')
+    """
+    return next((one for one in texts if one not in _GENERAL), texts[0] if texts else "")
 
 
 def title(reason: str) -> str:

@@ -21,7 +21,7 @@ from sojourn.report import show
 from sojourn.report.draw.axes import load_x, time_axis
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.marks import tooltip
-from sojourn.report.draw.palette import SERIES, series
+from sojourn.report.draw.palette import SERIES, role, series
 from sojourn.report.draw.table import Table, from_records
 from sojourn.report.pack import packed
 from sojourn.spec.levels import names
@@ -33,6 +33,7 @@ COLUMNS = (
     "p99_ns", "verdict", "reason",
 )
 # fmt: on
+KNOWN = ("number", "not valid")  # of a run, as the page's script has it too
 NO_LEVEL = -1  # the level of a factor that a service does not feel
 
 
@@ -222,7 +223,12 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
     return {**finish(facets, sheet, title="p99 by load"), "usermeta": {"top_ns": axis.hi}}
 
 
+def _scale(values: Sequence[object]) -> alt.Scale:
+    return alt.Scale(domain=list(KNOWN), range=list(values))
+
+
 def _one_run(findings: Findings) -> Spec:
+    """p99 of each second of a run; the page says of its rows whether the run is valid."""
     sheet = Sheet()
     times = [
         p99
@@ -233,14 +239,16 @@ def _one_run(findings: Findings) -> Spec:
         if p99
     ]
     axis = time_axis([min(times), max(times)] if times else [])
+    legend = alt.Legend(title=None, symbolType="stroke")
     chart = (
         sheet.chart("rows", [])
         .mark_line(strokeWidth=1.5, point=alt.OverlayMarkDef(size=14, filled=True))
         .encode(
             x=alt.X("second:Q", title="s since start"),
             y=axis.y("y", "p99"),
-            color=alt.ColorValue(series(0)),
-            tooltip=tooltip("shown", "second"),
+            color=alt.Color("known:N", scale=_scale([series(0), role("unknown")]), legend=legend),
+            strokeDash=alt.StrokeDash("known:N", scale=_scale([[1, 0], [2, 3]]), legend=legend),
+            tooltip=tooltip("shown", "second", "known"),
         )
         .properties(width="container", height=SECONDS)
     )

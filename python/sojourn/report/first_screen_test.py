@@ -216,8 +216,8 @@ def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
     ("case", "number"),
     [
         ("full", "≈ 36.2k requests/s (35.4k–37.1k, 90 %; 36 runs, 82 s)"),
-        ("at least", "at least 41k requests/s (90 % sure; no load failed; 36 runs, 82 s)"),
-        ("at most", "at most 9k requests/s (90 % sure; no load held; 36 runs, 82 s)"),
+        ("at least", "at least 41k requests/s (90 % sure; no load shown to fail; 36 runs, 82 s)"),
+        ("at most", "at most 9k requests/s (90 % sure; no load shown to hold; 36 runs, 82 s)"),
         ("wide", "≈ 36.6k requests/s (20.9k–47.1k, 90 %; 36 runs, 82 s)"),
         ("none", "no load (missed at every load tried, down to 3.60k; 36 runs, 82 s)"),
         ("no border", "unknown (no run is valid)"),

@@ -12,11 +12,13 @@ from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
+from sojourn.report import doubts as doubts_of
 from sojourn.report import parts, people, show
 from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.spec import MaxRps
 
 DOUBTS = 5
+AGAIN = ": run the study again, it resumes"  # ends a reason of a study; here nothing is stored
 STOPPED_MAX = 0.01  # share of a run from which it is reported; M27
 
 
@@ -53,8 +55,8 @@ def sentence(service: ServiceFinding, target: str) -> str:
         return message
     search = service.section(MaxLoad)
     reasons = [*(search.reasons if search else ()), *service.reasons]
-    why = next((f": {reason}" for reason in reasons if reason != NOT_RESTARTED), "")
-    return f"{message} The answer is unknown{why}."
+    why = doubts_of.foremost([reason for reason in reasons if reason != NOT_RESTARTED])
+    return f"{message} The answer is unknown{f': {_without_resuming(why)}' if why else ''}."
 
 
 def _sentence(service: ServiceFinding, target: str) -> str:
@@ -69,10 +71,22 @@ def _sentence(service: ServiceFinding, target: str) -> str:
         message = ", ".join(_at(point, tail_q(service)) for point in service.points)
         return f"{message}: {target}{_target_text(service)}."
     reasons = [*(search.reasons if search else ()), *service.reasons]
-    why = next((reason for reason in reasons if reason != NOT_RESTARTED), "nothing was measured")
+    why = doubts_of.foremost([one for one in reasons if one != NOT_RESTARTED])
+    why = _without_resuming(why) or "nothing was measured"
     if most:
         return f"{most}: {target}. How much of it fits within a bound is unknown: {why}."
     return f"How much load {target} takes is unknown: {why}."
+
+
+def _without_resuming(reason: str) -> str:
+    """A reason without the advice that holds for a record only.
+
+    >>> _without_resuming("the search was not finished: run the study again, it resumes")
+    'the search was not finished in this time; a study measures longer'
+    """
+    if not reason.endswith(AGAIN):
+        return reason
+    return f"{reason.removesuffix(AGAIN)} in this time; a study measures longer"
 
 
 def _bound(qos: Qos) -> str:
@@ -113,14 +127,14 @@ def _target_text(service: ServiceFinding) -> str:
 
 def doubts(service: ServiceFinding) -> Iterator[str]:
     """What speaks against it, the first few."""
-    selected = [reason for reason in service.reasons if reason != NOT_RESTARTED]
+    selected = [_without_resuming(reason) for reason in service.reasons if reason != NOT_RESTARTED]
     stopped = max((r.outage_share or 0.0 for p in service.points for r in p.runs), default=0.0)
     if stopped > STOPPED_MAX:
         selected.append(
             f"the client did not run for up to {show.share(stopped)} of a run; requests "
             "then are left out"
         )
-    for doubt in people.doubts(service):
+    for doubt in people.doubts(service, only=tail_q(service)):
         detail = f": {doubt.detail}" if doubt.detail else ""
         selected.append(f"{doubt.what} at {doubt.where}{detail}")
     yield from selected[:DOUBTS]

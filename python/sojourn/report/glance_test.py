@@ -58,3 +58,21 @@ def test_without_a_valid_load_a_table_takes_the_place_of_an_empty_plot() -> None
     assert "95 % interval" in listed
     assert "against offered load" not in listed
     assert all(len(line) <= 80 for line in listed.splitlines())
+
+
+def test_a_quantile_that_is_not_shown_is_no_doubt() -> None:
+    """p99.9 is in no line of `sojourn try`, and its short sample pushed others out of the list."""
+    service = testing.memcached()
+    why = "too few requests: {} needs 2,000, there are 214"
+    first = service.points[0]
+
+    def doubted(q: float) -> list[str]:
+        quantiles = tuple(
+            replace(e, value=None, refused=why.format(f"p{100 * q:g}") if e.q == q else "")
+            for e in first.quantiles
+        )
+        point = replace(first, quantiles=quantiles)
+        return [*glance.doubts(replace(service, points=(point,)))]
+
+    assert any("p99 needs 2,000" in one for one in doubted(0.99))
+    assert not any("needs 2,000" in one for one in doubted(0.999))

@@ -12,6 +12,7 @@ from sojourn.analysis.history import Change, Entry, History, Series
 from sojourn.report import page
 from sojourn.stats.change_points import OLD_LEAST
 from sojourn.stats.paired_ratio import Judgement
+from sojourn.text.some import some
 from sojourn.units import show_count, show_ns
 
 LACKS = "–"
@@ -40,11 +41,10 @@ def sentence(history: History) -> str:
         return f"No change in {_records(many)} of {history.study}."
     newest = max(change.seen for change, _ in changes)
     now = [pair for pair in changes if pair[0].seen == newest]
-    named = ", ".join(f"{one.name} {ratio(change)} ({verdict(change)})" for change, one in now[:3])
-    more = f" and {len(now) - 3} more" if len(now) > 3 else ""
+    named = some([f"{one.name} {ratio(change)} ({verdict(change)})" for change, one in now], 3)
     since = called(history.entries[now[0][0].since])
     count = f"{len(changes)} changes" if len(changes) > 1 else "1 change"
-    return f"{count} in {_records(many)} of {history.study}; newest: since {since}, {named}{more}."
+    return f"{count} in {_records(many)} of {history.study}; newest: since {since}, {named}."
 
 
 def _records(count: int) -> str:

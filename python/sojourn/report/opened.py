@@ -87,7 +87,8 @@ class Side:
         if not self.failed:
             return "none failed"
         each = ", ".join(f"{why} {number:,}" for why, number in self.failed[:4])
-        more = f" and {len(self.failed) - 4} more reasons" if len(self.failed) > 4 else ""
+        left = len(self.failed) - 4
+        more = f" and {left} more reason{'s' if left > 1 else ''}" if left > 0 else ""
         least = "" if self.are_all_counted else "at least "
         return f"{least}{self.failed_count:,} failed: {each}{more}"
 

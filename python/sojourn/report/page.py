@@ -21,6 +21,7 @@ from sojourn import units
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import (
     crowd,
+    disturbed,
     doubts,
     explore,
     factors,
@@ -162,6 +163,7 @@ def _templates() -> Environment:
     environment.globals |= {
         "show": show,
         "units": units,
+        "disturbed": disturbed,
         "people": people,
         "verdict_of_all": verdict_of_all,
         "labels": labels,

@@ -145,28 +145,6 @@ def invalid_loads(service: ServiceFinding) -> str:
     return f"Not valid at {_listed(parts)}: numbers in brackets decide nothing."
 
 
-def undisturbed(service: ServiceFinding) -> str:
-    """Both readings of the loads at which others had the server's CPUs most often (M29), or "".
-
-    As experienced is the number everywhere else; undisturbed is what the service itself does.
-    """
-    selected = [point for point in service.points if point.undisturbed is not None]
-    selected = sorted(selected, key=lambda point: -point.disturbed_share)[:PLACES]
-    parts = []
-    for point in sorted(selected, key=lambda point: point.fraction):
-        q = point.undisturbed.q if point.undisturbed else None
-        own = point.undisturbed.value if point.undisturbed else None
-        parts.append(
-            f"{show.load(point.fraction)} load {known.of_load(point, q).shown} and "
-            f"{show.time(own)} ({show.share(point.disturbed_share)} of requests disturbed)"
-        )
-    if not parts:
-        return ""
-    tail = show.quantile(selected[0].undisturbed.q if selected[0].undisturbed else None)
-    head = f"Other tasks used the server's CPUs. {tail} as experienced and undisturbed"
-    return f"{head}: at {_listed(parts)}."
-
-
 def _first(point: LoadPoint) -> list[str]:
     """The first reason of each run that has one."""
     return [run.reasons[0] for run in point.runs if run.reasons]
@@ -176,12 +154,15 @@ def _listed(names: Sequence[str]) -> str:
     return show.listed(tuple(names), PLACES)
 
 
-def doubts(service: ServiceFinding, *, has_runs: bool = True) -> list[Doubt]:
+def doubts(
+    service: ServiceFinding, *, has_runs: bool = True, only: float | None = None
+) -> list[Doubt]:
     """Everything at this service that decides nothing or needs a remark, most frequent first.
 
     Args:
         service: of which.
         has_runs: also why single runs are not believed; else `lost` has it.
+        only: the one quantile that is shown; None: all are.
     """
     texts: list[tuple[str, str]] = []
     for point in service.points:
@@ -190,7 +171,8 @@ def doubts(service: ServiceFinding, *, has_runs: bool = True) -> list[Doubt]:
         if not point.is_steady:
             remarks.append("not steady: the runs have a trend (M8)")
         if point.is_believed:
-            remarks += [e.refused for e in point.quantiles if e.refused]
+            shown = [e for e in point.quantiles if only is None or e.q == only]
+            remarks += [e.refused for e in shown if e.refused]
         if point.is_bimodal:
             remarks.append("bimodal: restarts fall into two groups (M15)")
         reports = (*doubted, *remarks) if has_runs else remarks

@@ -16,6 +16,7 @@ from sojourn.findings.platform_load import PlatformLoad
 from sojourn.models.platforms import Platform
 from sojourn.models.tco import Costs
 from sojourn.plan.points import Outcome, Verdict
+from sojourn.report import machine_part
 from sojourn.report import show as texts
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -137,7 +138,7 @@ def platforms(
             price_usd=priced[str(name)],
             peak_watts=_peak_watts(record.study, str(name)),
         )
-        results.append(served)
+        results.append(machine_part.doubted(record, outcomes, served))
     return results
 
 

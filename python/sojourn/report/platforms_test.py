@@ -268,3 +268,29 @@ def test_equal_machines_and_more_factors_are_left_as_they_are() -> None:
     )
     mixed = replace(two(), services=services)
     assert platforms.with_platforms(mixed, study_of()) == mixed
+
+
+@pytest.mark.parametrize(
+    ("known", "quota", "price", "text"),
+    [
+        ("Xeon, 16 CPUs", None, 2000.0, "; 3 of its 16 CPUs served, so give price and power of"),
+        ("Xeon, 3 CPUs, a quota of 1.5", 1.5, 2000.0, "; 1.5 of its 3 CPUs served"),
+        ("Xeon, 3 CPUs", None, 2000.0, ""),
+        ("Xeon, 16 CPUs", None, None, ""),
+        ("Xeon", None, 2000.0, ""),
+        ("", None, 2000.0, ""),
+    ],
+)
+def test_where_a_part_of_a_machine_served_price_and_power_are_to_be_of_that_part(
+    recorded: Recorded, known: str, quota: float | None, price: float | None, text: str
+) -> None:
+    """A machine of 16 CPUs, three of which served, cost five times as much for each request."""
+    setup = [["machine", known]] if known else []
+    made = recorded(json.dumps({**SERVED, "cpu_quota": quota, "setup": setup}), "points/0001")
+    made.study = SimpleNamespace(hosts=None)
+    one = replace(within(35_400.0, 36_200.0, 37_100.0), levels=((SERVER, "a"),))
+    findings = replace(testing.findings(), services=(one,))
+    (served,) = platforms.platforms(findings, made, {"a": price})
+    assert served.about.startswith("within the target: ")
+    assert ("CPUs served" in served.about) is bool(text)
+    assert text in served.about

@@ -12,6 +12,7 @@ from sojourn.findings.highest_load import Border, is_closed
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.text.numbers import load_share
+from sojourn.text.some import some
 
 # A verdict is told by a word and a sign; colour only repeats it.
 SIGNS: Mapping[str, str] = {
@@ -198,8 +199,8 @@ def within(result: Border) -> str:
     if is_closed(result):
         return f"{round_count(lo)}–{round_count(hi)}, {level}"
     if lo > 0:
-        return f"{level} sure; no load failed"
-    return f"{level} sure; no load held" if math.isfinite(hi) else "no load decided"
+        return f"{level} sure; no load shown to fail"
+    return f"{level} sure; no load shown to hold" if math.isfinite(hi) else "no load decided"
 
 
 def basis(result: Border) -> str:
@@ -214,10 +215,9 @@ def listed(names: Sequence[str], most: int) -> str:
     >>> listed(("a", "b"), 2), listed(("a", "b", "c", "d"), 2)
     ('a and b', 'a, b and 2 more')
     """
-    shown, rest = names[:most], len(names) - most
-    if rest > 0:
-        return f"{', '.join(shown)} and {rest} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    if len(names) > most or len(names) < 2:
+        return some(names, most)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 _CODES = re.compile(r" \((?:METHOD |PAPERS )?[MCLP]\d+(?:, [MCLP]\d+)*\)")

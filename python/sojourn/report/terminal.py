@@ -170,10 +170,14 @@ def _doubted(findings: Findings, width: int) -> Iterator[str]:
 
 def _judged(reasons: Sequence[str], width: int) -> Iterator[str]:
     """The first reasons; the page has all."""
-    for reason in reasons[:REASONS]:
+    left = len(reasons) - REASONS
+    shown = (
+        reasons if left == 1 else reasons[:REASONS]
+    )  # one more takes no more room than its count
+    for reason in shown:
         yield from _item(reason, width)
-    if len(reasons) > REASONS:
-        yield f"- and {len(reasons) - REASONS} more reasons"
+    if left > 1:
+        yield f"- and {left} more reasons"
 
 
 def _doubts(results: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.plan.points import Verdict
-from sojourn.report import people, testing, text, tiles
+from sojourn.report import disturbed, people, testing, text, tiles
 from sojourn.testing_questions import parts
 
 GOLDEN = Path(__file__).parent / "golden" / "report.txt"
@@ -65,15 +65,26 @@ def test_a_borderline_load_shows_its_probability_where_the_verdict_would_be(reas
 
 def test_where_others_had_the_servers_cpus_both_readings_are_reported() -> None:
     base = testing.memcached()
-    assert people.undisturbed(base) == ""
+    assert disturbed.text(base) == ""
     apart = replace(next(e for e in base.points[3].quantiles if e.q == 0.99), value=5e4)
-    disturbed = replace(base.points[3], undisturbed=apart, disturbed_share=0.28)
-    result = replace(base, points=(*base.points[:3], disturbed, *base.points[4:]))
-    message = people.undisturbed(result)
+    loaded = replace(base.points[3], undisturbed=apart, disturbed_share=0.28)
+    result = replace(base, points=(*base.points[:3], loaded, *base.points[4:]))
+    message = disturbed.text(result)
     assert "40 % load" in message
     assert "and 50.0 µs (28 % of requests disturbed)" in message
     whole = text(replace(testing.findings(), services=(result,)), parts())
     assert " ".join(message.split()) in " ".join(whole.split())
+
+
+def test_loads_without_an_undisturbed_number_are_named_once_and_apart() -> None:
+    base = testing.memcached()
+    none = replace(next(e for e in base.points[3].quantiles if e.q == 0.99), value=None)
+    points = [replace(p, undisturbed=none, disturbed_share=0.9) for p in base.points[:2]]
+    message = disturbed.text(replace(base, points=(*points, *base.points[2:])))
+    assert message == (
+        "Other tasks used the server's CPUs. Too few requests are undisturbed for a p99 at "
+        "10 % (90 % of requests disturbed) and 20 % (90 %)."
+    )
 
 
 def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:
@@ -85,3 +96,13 @@ def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:
     shaft = [line[column] for line in plot[arrow - 3 : arrow]]
     assert set(shaft) <= {":", "."}  # runs of the load may stand on its way
     assert "≥1.80 ms" in "".join(plot)
+
+
+def test_one_more_reason_is_shown_and_not_counted() -> None:
+    def shown(count: int) -> str:
+        reasons = tuple(f"{'abcde'[n]} is wrong" for n in range(count))
+        return text(replace(testing.findings(), reasons=reasons), parts())
+
+    assert "- d is wrong" in shown(4)
+    assert "more reasons" not in shown(4)
+    assert "- and 2 more reasons" in shown(5)

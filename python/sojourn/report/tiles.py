@@ -11,7 +11,7 @@ from sojourn import units
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.state import Settle
 from sojourn.plan.points import Verdict
-from sojourn.report import parts, show
+from sojourn.report import doubts, parts, show
 from sojourn.report.section import Bar, Number
 
 
@@ -60,7 +60,9 @@ def of_service(service: ServiceFinding) -> Tile:
         said=count.said,
         target=target(service),
         bar=next(filter(None, (kind.bar(service) for kind in parts.sections())), None),
-        why=show.uncoded(reasons[0]) if is_open else "",  # without the code of its rule
+        why=show.uncoded(doubts.foremost(reasons))
+        if is_open
+        else "",  # without the code of its rule
         notes=tuple(note for kind in parts.sections() for note in kind.notes(service)),
         settle=next(filter(None, (kind.settle(service) for kind in parts.sections())), None),
     )

@@ -66,7 +66,7 @@ def begin(
             ("shield", "is shielded", lambda: shielded.begin(live, journal)),
         )
     elif isinstance(service, Running):
-        first = (("find", "is looked for", lambda: _find(live, service)),)
+        first = (("find", "is looked for", lambda: find(live, service)),)
     else:
         return
     answered = 0
@@ -95,7 +95,7 @@ def begin(
         live.took_s[step] = round(time.monotonic() - started, 3)
 
 
-def _find(live: RunningService, service: Running) -> None:
+def find(live: RunningService, service: Running) -> None:
     """Meet one that runs already, and its processes where they can be seen."""
     live.address = service.address()
     live.argv = (live.service.endpoint(live.address).target,)
@@ -111,7 +111,8 @@ def _find(live: RunningService, service: Running) -> None:
         live.notes += (("processes", f"{fault.what}; its CPU time is not known. Fix: {fault.fix}"),)
         return
     seen = live.members()
-    text = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else _UNSEEN
+    names = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else ""
+    text = f"{names}; CPU time is theirs, without servers behind them" if seen else _UNSEEN
     live.notes += (("processes", text),)
     if isinstance(live.process, Foreign) and live.process.idle:
         held = (proc.stat(pid) for pid in live.process.idle)

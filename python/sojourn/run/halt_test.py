@@ -19,6 +19,12 @@ from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 
 SLEEPS = "import subprocess, time; p = subprocess.Popen(['/bin/sleep', '300']); p.wait()"
+# Its child waits for a writer before it execs, and it for its child.
+STARTS = """import os, sys, time
+opens = (os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)
+os.posix_spawn("/bin/sleep", ["sleep", "300"], {}, file_actions=[opens])
+time.sleep(300)
+"""
 WITHIN_S = 300.0
 
 
@@ -27,7 +33,8 @@ def parent() -> Iterator[int]:
     """A process that has a child, in a session of its own."""
     task = subprocess.Popen([sys.executable, "-I", "-S", "-c", SLEEPS], start_new_session=True)
     try:
-        until(lambda: len(halt.members(f"pid:{task.pid}")) == 2)
+        # One that is stopped between fork and exec keeps its parent from being stopped (vfork).
+        until(lambda: "sleep" in {name(one.pid) for one in halt.members(f"pid:{task.pid}")})
         yield task.pid
     finally:
         proc.end(proc.session(task.pid), within_s=10.0)
@@ -40,6 +47,13 @@ def until(is_so: object) -> None:
     while not is_so():  # type: ignore[operator]
         assert time.monotonic() < end_s
         time.sleep(0.01)
+
+
+def name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def states(pid: int) -> set[str]:
@@ -106,6 +120,31 @@ def test_whom_a_killed_lab_left_stopped_goes_on(parent: int, tmp_path: Path) -> 
     assert undone.how == "goes on again"
     until(lambda: "T" not in states(parent))
     assert restore(state) == ()
+
+
+def test_a_stop_that_is_still_to_come_is_taken_back(tmp_path: Path) -> None:
+    """A process that starts another is not stopped before that one execs (vfork)."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    words = [sys.executable, "-I", "-S", "-c", STARTS, str(fifo)]
+    task = subprocess.Popen(words, start_new_session=True)
+    try:
+        until(lambda: len(halt.members(f"pid:{task.pid}")) == 2)
+        until(lambda: "D" in states(task.pid))
+        held = Held(MemoryBook(), f"pid:{task.pid}")
+        held.stop()
+        until(lambda: states(task.pid) == {"D", "T"})
+        ticks = {one.pid: one.start_ticks for one in halt.members(f"pid:{task.pid}")}
+        members = [{"pid": pid, "start_ticks": ticks[pid]} for pid in held.pids]
+        undone = halt.undo({"what": "it", "members": members})
+        assert undone is not None
+        assert str(task.pid) in undone.what
+        fifo.open("w").close()
+        until(lambda: "D" not in states(task.pid))
+        assert "T" not in states(task.pid)
+    finally:
+        proc.end(proc.session(task.pid), within_s=10.0)
+        task.wait()
 
 
 def test_a_number_that_was_used_again_is_never_signalled(parent: int) -> None:

@@ -4,7 +4,7 @@ One file per lab that runs, one JSON object a line, written through to the disk 
 on. A lab that ends well leaves no file. A file whose lab is dead is what `restore` works on.
 
     ~/.local/state/sojourn/lab-4711-88032-5e0c.jsonl    (SOJOURN_STATE names another folder)
-        {"event": "lab", "pid": 4711, "start_ticks": 88032, "boot": "…"}
+        {"event": "lab", "pid": 4711, "start_ticks": 88032, "boot": "…", "processes": "pid:[…]"}
         {"event": "folder", "entry": 1, "path": "/tmp/sojourn-x1"}
         {"event": "process", "entry": 2, "what": "memcached", "pid": 4720, "start_ticks": 88101}
         {"event": "settings", "entry": 3, "settings": [{"kind": …, "old": "0-1", "new": "0"}]}
@@ -36,6 +36,7 @@ from typing import IO, Self
 from sojourn.disk import disk_fault
 from sojourn.errors import RunFault
 from sojourn.places import ledger, proc
+from sojourn.places.numbers import Numbers
 from sojourn.run.left import Entry, Left, read
 from sojourn.run.state import STATE, boot_id, elsewhere, own_folder, state_folder
 
@@ -123,7 +124,8 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def _begin(self, place: int, ticks: int) -> None:
-        self._lab = _as_line(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
+        at = {"boot": boot_id(), **Numbers.own().as_json()}
+        self._lab = _as_line(event="lab", pid=os.getpid(), start_ticks=ticks, **at)
         try:
             self._write(self._lab)
             os.fsync(place)  # a file without a name in its folder would be lost with the power

@@ -311,7 +311,7 @@ def test_what_an_older_entry_was_in_the_way_of_is_undone_at_once(
         return Undone(what="handed", how="taken back" if is_done else "in use", is_done=is_done)
 
     module = sys.modules[restore.__module__]
-    monkeypatch.setattr(module, "UNDO", {"group": group, "handed": handed})
+    monkeypatch.setattr(module, "undos", lambda: {"group": group, "handed": handed})
     path = write(
         tmp_path, {"event": "group", "entry": 1}, {"event": "handed", "entry": 2}
     )  # newest first: the controller is asked for while the group is there

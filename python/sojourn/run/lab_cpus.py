@@ -7,6 +7,9 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from sojourn.errors import HostFault
+from sojourn.host.tree import cpu_text
+
 
 @contextlib.contextmanager
 def on(cpus: tuple[int, ...]) -> Iterator[None]:
@@ -14,15 +17,27 @@ def on(cpus: tuple[int, ...]) -> Iterator[None]:
 
     All its threads: libraries have started some of their own by now, which stay where they were
     when only the main one is put elsewhere.
+
+    Raises:
+        HostFault: no thread can be put on a CPU here, so server and client could not be either.
     """
     before = {tid: where for tid in _threads() if (where := _cpus_of(tid))}
-    for tid in before:
-        _put(tid, cpus)
+    try:
+        for tid in before:
+            _put(tid, cpus)
+    except OSError as error:
+        raise HostFault(
+            f"the lab cannot be put on CPU {cpu_text(cpus)}: {error.strerror}",
+            at="sched_setaffinity(2)",
+            fix="let the sandbox call it: without @resources in SystemCallFilter=~ of a service, "
+            "with --security-opt seccomp=unconfined of a container",
+        ) from None
     try:
         yield
     finally:
         for tid in _threads():  # those that came meanwhile go where the main one came from
-            _put(tid, before.get(tid, before[os.getpid()]))
+            with contextlib.suppress(OSError):  # a cpuset may have lost these CPUs meanwhile
+                _put(tid, before.get(tid, before[os.getpid()]))
 
 
 def _threads() -> list[int]:

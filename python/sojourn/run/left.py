@@ -20,6 +20,7 @@ from typing import Any
 
 from sojourn import disk
 from sojourn.places import proc
+from sojourn.places.numbers import Numbers
 from sojourn.run import state
 
 LINE_BYTES, PART_BYTES = 64 * 1024**2, 1 << 20
@@ -57,8 +58,25 @@ class Left:
 
     @property
     def is_of_this_boot(self) -> bool:
-        """Whether its process numbers can still mean what they meant."""
+        """Whether what was in memory can still be there."""
         return self.lab.get("boot") == state.boot_id()
+
+    @property
+    def is_of_these_processes(self) -> bool:
+        """Whether its process numbers can still mean what they meant.
+
+        Those of another container name others' processes here. A lab of an older version has not
+        written its namespace.
+        """
+        return self.is_of_this_boot and self.numbers.may_be(Numbers.own())
+
+    @property
+    def numbers(self) -> Numbers:
+        """The namespace in which its process numbers mean something."""
+        match self.lab:
+            case {"processes": str(link), "processes_since": int(since)}:
+                return Numbers(link, since)
+        return Numbers()
 
     @property
     def is_in_use(self) -> bool:
@@ -68,7 +86,7 @@ class Left:
         pid = self.lab.get("pid")
         seen = proc.stat(pid) if isinstance(pid, int) else None
         return (
-            self.is_of_this_boot
+            self.is_of_these_processes
             and seen is not None
             and seen.state != "Z"
             and seen.start_ticks == self.lab.get("start_ticks")

@@ -8,6 +8,7 @@ that answers.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
@@ -19,6 +20,15 @@ from sojourn.run.live import RunningService
 from sojourn.services.capabilities import needs
 
 CONNECT_S_MAX = 1.0
+#: Why open files are hidden from a user, and from root, and what helps.
+_CAPABLE = (
+    "its program has capabilities or a setuid bit",
+    "run as root, or start a copy of the program, which has no capabilities (getcap lists them)",
+)
+_CONTAINED = (
+    "it is another user's, and this root has no CAP_SYS_PTRACE",
+    'start the container with --cap-add SYS_PTRACE, or give user = "self"',
+)
 
 
 def is_own(live: RunningService, pids: Sequence[int], wanted: Collection[int]) -> bool:
@@ -60,12 +70,12 @@ def _refuse_unseen(live: RunningService, pids: Sequence[int], port: int) -> None
     """HostFault where the service may have the port all the same: its open files are hidden."""
     hidden = ports.unreadable(pids)
     if hidden and ports.owner(port, proc.pids()) is None:
+        why, fix = _CAPABLE if os.geteuid() else _CONTAINED
         raise HostFault(
             f"whether {live.label} has port {port} cannot be seen: the kernel hides the open files "
-            f"of process {hidden[0]}, because its program has capabilities or a setuid bit",
+            f"of process {hidden[0]}, because {why}",
             at=f"{live.address}: {' '.join(live.argv)}",
-            fix="run as root, or start a copy of the program, which has no capabilities (getcap "
-            "lists them)",
+            fix=fix,
         )
 
 

@@ -93,7 +93,7 @@ def ready(
     while True:
         result = look(cpus, length_s)
         is_calm = result.is_calm(target, is_shielded=is_shielded)
-        if is_calm or deadline.left_s < length_s:
+        if is_calm or not result.is_watched or deadline.left_s < length_s:
             break
         if not is_reported:
             show(Event(step=STEP, text=f"not calm: {result.seen(target)}"))

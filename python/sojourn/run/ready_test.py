@@ -104,3 +104,12 @@ def test_stops_are_held_against_the_target_that_they_break_first() -> None:
     bounds = {s.label: s.qos.bound for s in spec.load("latency_vs_load").services if s.qos}
     assert target.bound_ns == 1e6, bounds
     assert strictest(spec.load("selfcheck")).bound_ns == 1e6
+
+
+def test_cpus_that_cannot_be_watched_are_not_waited_for(
+    looks: list[Look], facts: host.Facts
+) -> None:
+    looks.append(Look(cpus=(1,), all=Stops()))
+    text, noise = ready_calls(Patience(calm_s=62), facts)
+    assert text[0].startswith("going on: CPU 1 could not be watched")
+    assert noise[0][1] == "what the machine does to the answer is not known"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from sojourn import knobs, places
 from sojourn.host.tree import Tree
 from sojourn.knobs import known, settings
 from sojourn.knobs.settings import Setting
-from sojourn.places import halt, podman, proc
+from sojourn.places import halt, proc
 from sojourn.places.ledger import Undo, Undone
 from sojourn.run import left, moving, state, work
 from sojourn.run.left import Entry, Left
@@ -66,12 +67,13 @@ def _undone(result: Left, tree: Tree) -> list[Undone | None]:
 
 def _one(entry: Entry, result: Left, tree: Tree) -> Undone | None:
     """What became of one entry; one that no lab of this version writes is passed over."""
+    known_kinds = undos()
     try:
-        if entry.kind not in UNDO:
+        if entry.kind not in known_kinds:
             raise ValueError("its kind is unknown")  # noqa: TRY301
         if entry.facts.get("root", str(tree.root)) != str(tree.root):
             raise ValueError("it is about another machine")  # noqa: TRY301
-        return UNDO[entry.kind](entry, result)
+        return known_kinds[entry.kind](entry, result)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         return _passed(result, f"entry {entry.number}, '{entry.kind}': {error}")
 
@@ -89,13 +91,25 @@ def _passed(result: Left, why: str) -> Undone:
 def _process(entry: Entry, result: Left) -> Undone | None:
     what, pid = str(entry.facts["what"]), _whole(entry.facts["pid"])
     ticks = _whole(entry.facts["start_ticks"])
-    members = proc.members(pid, ticks) if result.is_of_this_boot else ()
+    if pid <= 1 or ticks < 0:
+        raise ValueError(f"no lab can have started process {pid} at {ticks}")
+    if not result.is_of_these_processes:
+        return _in_another_container(f"{what} ({pid})", result)
+    members = proc.members(pid, ticks)
     if not members:
         return None
     is_done = proc.end(members, within_s=GONE_S_MAX)
     names = f"{what} ({', '.join(str(member.pid) for member in members)})"
     how = "killed" if is_done else "cannot be killed: it hangs in the kernel"
     return Undone(what=names, how=how, is_done=is_done)
+
+
+def _in_another_container(what: str, result: Left) -> Undone | None:
+    """None where it has ended: a container's processes end with it."""
+    if not (result.is_of_this_boot and result.numbers.is_seen()):
+        return None
+    how = "left alone: it is in another container; run `sojourn restore` there"
+    return Undone(what=what, how=how, is_done=False)
 
 
 def _whole(value: object) -> int:
@@ -123,6 +137,8 @@ def _settings(entry: Entry, result: Left) -> Undone | None:
         return None
     tree = Tree(Path(str(entry.facts["root"])))
     noted = [Setting.from_json(table) for table in entry.facts["settings"]]
+    if not result.is_of_these_processes:
+        noted = [setting for setting in noted if not setting.pid]
     for path in filter(None, (setting.path for setting in noted)):
         known.check(path, tree)
     changed = [s for s in noted if s.old != s.new and settings.read(s, tree) == s.new]
@@ -152,13 +168,23 @@ def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
     return lambda entry, result: undo(entry.facts) if result.is_of_this_boot else None
 
 
-#: How each kind of entry is undone; None: nothing was left of it. Places and knobs bring their own.
-UNDO: Mapping[str, Callable[[Entry, Left], Undone | None]] = {
-    "process": _process,
-    "folder": _folder,
-    "settings": _settings,
-    podman.ENTRY: lambda entry, _: podman.undo(entry.facts),  # it is on a disk, not in memory
-    halt.ENTRY: _of_this_boot(halt.undo),
-    **{name: _of_this_boot(undo) for k in places.KINDS.values() for name, undo in k.undo.items()},
-    **{name: _of_this_boot(undo) for k in knobs.KINDS.values() for name, undo in k.undo.items()},
-}
+def _stopped(entry: Entry, result: Left) -> Undone | None:
+    """A stopped process goes on; of another container none is signalled."""
+    return halt.undo(entry.facts) if result.is_of_these_processes else None
+
+
+@cache
+def undos() -> Mapping[str, Callable[[Entry, Left], Undone | None]]:
+    """How each kind of entry is undone. Places and knobs bring their own, and all are loaded."""
+    from sojourn.places import podman  # noqa: PLC0415 - who only checks a study undoes nothing
+
+    own = [kind.undo for kind in places.KINDS.values()]
+    own += [kind.undo for kind in knobs.KINDS.values()]
+    return {
+        "process": _process,
+        "folder": _folder,
+        "settings": _settings,
+        podman.ENTRY: lambda entry, _: podman.undo(entry.facts),  # on a disk, not in memory
+        halt.ENTRY: _stopped,
+        **{name: _of_this_boot(undo) for table in own for name, undo in table.items()},
+    }

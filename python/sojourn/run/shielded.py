@@ -13,6 +13,7 @@ from sojourn.services.capabilities import SaysWhyNotReady
 
 IDLE_S = (0.1, 0.4)  # it is looked at again if it was busy: what follows a start may end
 BUSY = 0.8  # share of the time
+AWAKE = 0.2  # the same of a thread that never slept: a hypervisor may have taken the rest
 POLLS = (
     "it keeps a CPU busy while nothing is asked, and the kernel stops a real-time thread that does"
 )
@@ -37,17 +38,28 @@ def _polls(live: RunningService) -> bool:
     if not isinstance(live.service, SaysWhyNotReady):
         return False
     for length_s in IDLE_S:
-        before_ns, began_ns = _wanted_ns(live), time.monotonic_ns()
+        before, began_ns = _seen(live), time.monotonic_ns()
         time.sleep(length_s)
-        least_ns = BUSY * (time.monotonic_ns() - began_ns)
-        if all(ns - before_ns.get(tid, ns) < least_ns for tid, ns in _wanted_ns(live).items()):
+        length_ns = time.monotonic_ns() - began_ns
+        if not any(
+            _is_busy(before.get(tid, now), now, length_ns) for tid, now in _seen(live).items()
+        ):
             return False
     return True
 
 
-def _wanted_ns(live: RunningService) -> dict[int, int]:
-    """How long each thread has run, or waited for a CPU, ns."""
-    return {task.tid: proc.wanted_ns(task.pid, task.tid) for task in live.tasks()}
+def _is_busy(before: tuple[int, int], now: tuple[int, int], length_ns: int) -> bool:
+    """Whether a thread was, between two looks of `_seen`."""
+    has_slept = now[1] > before[1]
+    return now[0] - before[0] >= (BUSY if has_slept else AWAKE) * length_ns
+
+
+def _seen(live: RunningService) -> dict[int, tuple[int, int]]:
+    """How long each thread has run, or waited for a CPU, ns; and how often it went to sleep."""
+    return {
+        one.tid: (proc.wanted_ns(one.pid, one.tid), proc.sleeps(one.pid, one.tid))
+        for one in live.tasks()
+    }
 
 
 def renew(live: RunningService) -> None:

@@ -79,3 +79,20 @@ def test_a_service_that_polls_gets_no_priority(
     assert live.is_shielded is not is_refused
     assert bool(given) is not is_refused
     assert ("busy while nothing is asked" in live.shield.why) is is_refused
+
+
+@pytest.mark.parametrize(
+    ("ran", "slept", "is_busy"),
+    [
+        (0.9, 5, True),
+        (0.7, 0, True),  # a hypervisor took 30 %
+        (0.7, 1, False),
+        (0.1, 0, False),
+        (0.0, 0, False),  # it sleeps all the time
+    ],
+)
+def test_time_that_a_hypervisor_takes_hides_no_thread_that_polls(
+    ran: float, slept: int, *, is_busy: bool
+) -> None:
+    now = (1_000 + int(ran * 1e8), 3 + slept)
+    assert shielded._is_busy((1_000, 3), now, 100_000_000) is is_busy

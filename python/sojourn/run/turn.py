@@ -198,13 +198,15 @@ def _path() -> Path | None:
 
 
 def _is_safe(folder: Path) -> bool:
-    """Whether all may write, but only a file's owner may remove it (`sticky`)."""
+    """Whether all may write, and only a file's owner may remove it (`sticky`)."""
     try:
         result = folder.lstat()
+        is_open = not os.statvfs(folder).f_flag & os.ST_RDONLY  # else it is so for all users
     except OSError:
         return False
     is_owned = result.st_uid in {0, OVERFLOW_UID, os.geteuid()}
-    return stat.S_ISDIR(result.st_mode) and result.st_mode & SHARED == SHARED and is_owned
+    is_shared = stat.S_ISDIR(result.st_mode) and result.st_mode & SHARED == SHARED
+    return is_shared and is_owned and is_open
 
 
 def _open() -> int | None:
@@ -251,8 +253,10 @@ def _unusable(path: Path, error: OSError) -> RunFault:
 
 
 def _put(handle: int, table: dict[str, Any]) -> None:
+    """Say who measures, for the message of whoever comes next; a full disk takes no words."""
     os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(table).encode(), 0)
+    with contextlib.suppress(OSError):
+        os.pwrite(handle, json.dumps(table).encode(), 0)
 
 
 def _holder(handle: int) -> Holder:

@@ -247,3 +247,35 @@ def test_two_labs_in_two_containers_meet_or_say_that_they_cannot() -> None:
             first.kill()
     fourth, _ = container(study="fourth", holds_s=0).communicate(timeout=120)
     assert fourth.startswith("alone |"), "the name goes with its holder"
+
+
+def test_a_folder_that_is_mounted_read_only_holds_no_lock(
+    folder: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that is started with --read-only: no user can make the file there."""
+    real = os.statvfs
+
+    def closed(path: Path) -> os.statvfs_result:
+        result = [*real(path)]
+        result[8] = os.ST_RDONLY
+        return os.statvfs_result(result)
+
+    monkeypatch.setattr(os, "statvfs", closed)
+    with turn.taken("a study", lambda event: said.append(event.text)) as other:
+        assert other is None
+    assert "no folder for a lock" in said[0]
+    assert [*folder.iterdir()] == []
+
+
+def test_a_lock_file_that_takes_no_words_is_a_lock(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, show: Callable[[Event], None]
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with turn.taken("a study", show) as other:
+        assert other is None
+        with pytest.raises(RunFault, match="this machine is measuring a study"):
+            turn.taken("another", show).__enter__()
+    assert (folder / turn.NAME).exists()

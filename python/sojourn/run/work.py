@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sojourn import disk, places
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
-from sojourn.places import server_files, temporary, users, vm
+from sojourn.places import server_files, temporary, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.services.capabilities import RunsAs, needs
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sojourn.services.capabilities import Rows
     from sojourn.spec import ServiceSpec
 
-PREFIX = "sojourn-"
+PREFIX, VM = "sojourn-", "vm"
 NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
 
@@ -78,7 +78,9 @@ def _in_memory(spec: ServiceSpec, service: Service) -> tuple[str, str]:
     """Why what a service syncs reaches no disk, and the fix; "" and any: it does, or none is."""
     if not needs(service).is_syncing:
         return "", ""
-    if places.kind(spec.place).name == vm.NAME:
+    if places.kind(spec.place).name == VM:
+        from sojourn.places import vm  # noqa: PLC0415 - few services are in a guest
+
         stores = {kind.name for kind in vm.STORES}
         has_disk = any(option.name in stores for option in places.options(spec.place))
         why = "" if has_disk else "the working folder of a guest is in its memory"

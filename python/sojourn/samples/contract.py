@@ -86,6 +86,7 @@ class ServerStops(Table):
 
     Attributes:
         share_disturbed: of the requests that count, due in such times or the recovery from them.
+        share_taken: of these CPUs' time, by others than the clients.
         threads: of the service that were watched.
         lacks: what could not be watched, and why.
     """
@@ -93,6 +94,7 @@ class ServerStops(Table):
     count: int
     total_ns: int
     share_disturbed: float = 0.0
+    share_taken: float = 0.0
     threads: int = 0
     lacks: tuple[str, ...] = ()
 

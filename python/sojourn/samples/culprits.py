@@ -22,6 +22,7 @@ class Culprit:
         longest_ms: the longest such run, ms; None: not known.
         cpu_share: of the CPUs' time, 0 to 1.
         is_exact: whether every run was seen.
+        pids: their processes, the one with the most time first; () in older records.
     """
 
     task: str
@@ -29,6 +30,7 @@ class Culprit:
     longest_ms: float | None
     cpu_share: float
     is_exact: bool
+    pids: tuple[int, ...] = ()
 
 
 def read(folder: Path) -> tuple[Culprit, ...]:
@@ -51,6 +53,7 @@ def merged(seen: Iterable[Mapping[str, Any]]) -> tuple[Culprit, ...]:
 
 
 def _sum(name: str, group: list[Mapping[str, Any]]) -> Culprit:
+    ranked = sorted(group, key=lambda one: -float(one["cpu_share"]))
     known = [float(one["longest_ms"]) for one in group if one["longest_ms"] is not None]
     return Culprit(
         task=name,
@@ -58,4 +61,5 @@ def _sum(name: str, group: list[Mapping[str, Any]]) -> Culprit:
         longest_ms=max(known, default=None),
         cpu_share=sum(float(one["cpu_share"]) for one in group),
         is_exact=all(bool(one.get("is_exact", True)) for one in group),
+        pids=tuple(dict.fromkeys(int(one["pid"]) for one in ranked if one.get("pid"))),
     )

@@ -35,3 +35,14 @@ def test_no_one_looked(tmp_path: Path) -> None:
     assert culprits.read(tmp_path) == ()
     (tmp_path / "host.json").write_text("{}")
     assert culprits.read(tmp_path) == ()
+
+
+def test_their_processes_are_there_the_busiest_first_and_older_records_have_none() -> None:
+    seen = [
+        {**task("xz", 1.0, 2.0), "pid": 12},
+        {**task("xz", 1.0, 2.0), "pid": 34, "cpu_share": 0.5},
+        {**task("xz", 1.0, 2.0), "pid": 12},
+        {**task("old", 0.5, 2.0)},
+        {**task("outside", 0.4, 2.0), "pid": 0},
+    ]
+    assert [one.pids for one in culprits.merged(seen)] == [(34, 12), (), ()]

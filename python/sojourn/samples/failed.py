@@ -8,7 +8,11 @@ from sojourn.samples.contract import LoadResult
 
 SHARE_MAX = 0.01  # of the requests; so many may fail without a word
 LENGTH = "length"  # of a result's errors: the body was not as long as expect_bytes
+LIMITED = "rate limit"  # as the reason begins where a limiter refused requests
+STATUS = "status"  # of a result's errors
 GOAWAY = "GOAWAY"  # of a result's statuses
+#: Statuses by which a service says that this client sent too many requests (RFC 6585, 4; gRPC).
+TOO_MANY = ("HTTP 429", "RESOURCE_EXHAUSTED")
 REPLIES = "replies: "  # as the generator's reason begins, which cannot know who gave expect_bytes
 
 
@@ -34,6 +38,14 @@ def _known(result: LoadResult) -> Iterator[str]:
             f"{share:.0%} of the replies were not {wanted} bytes long, as the first ones were; "
             "if their length may change, take any: sojourn try --any-length, in a study "
             "params.expect_bytes = 0"
+        )
+    limited = [(name, result.replies.statuses.get(name, 0)) for name in TOO_MANY]
+    name, count = max(limited, key=lambda one: one[1])
+    count = min(count, result.errors.get(STATUS, 0))  # the former are of the warm-up as well
+    if result.replies.count and count > SHARE_MAX * result.requests:  # else it may never serve it
+        yield (
+            f"{LIMITED}: the service refused {count / result.requests:.0%} of the requests with "
+            f"{name}, so its limit decides, and not what it can do; raise the limit for this client"
         )
     gone = result.replies.statuses.get(GOAWAY, 0)
     if gone > SHARE_MAX * result.requests:

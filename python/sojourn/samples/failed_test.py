@@ -36,6 +36,15 @@ def test_requests_lost_as_connections_ended_name_goaway() -> None:
     assert outcome[1:] == (GUESS,)
 
 
+@pytest.mark.parametrize("name", ["HTTP 429", "RESOURCE_EXHAUSTED"])
+def test_requests_that_a_rate_limiter_refused_name_it(name: str) -> None:
+    more = {"errors": {"status": 40}, "replies": {"count": 60, "statuses": {name: 50}}}
+    first, *rest = failed.reasons(result(**more), (GUESS, LAG))
+    assert first.startswith(f"{failed.LIMITED}: the service refused 40% of the requests")
+    assert name in first
+    assert rest == [LAG]
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -43,6 +52,8 @@ def test_requests_lost_as_connections_ended_name_goaway() -> None:
         {"errors": {"length": 1}},
         {"errors": {"status": 100}},
         {"replies": {"statuses": {"GOAWAY": 1, "HTTP 503": 50}}},
+        {"errors": {"status": 1}, "replies": {"count": 99, "statuses": {"HTTP 429": 50}}},
+        {"errors": {"status": 100}, "replies": {"count": 0, "statuses": {"HTTP 429": 100}}},
     ],
 )
 def test_nothing_is_reported_about_what_is_rare_or_not_known(more: dict[str, Any]) -> None:

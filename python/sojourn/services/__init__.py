@@ -8,36 +8,54 @@ else it does (`capabilities`). The smallest is `tests/add_one_more/service/files
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import media_streaming, memcached, nginx, null, planted, redis, synthetic
 from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
-from sojourn.services.own import command, container, external
 from sojourn.services.params import Param, Value
-from sojourn.services.tailbench import img_dnn, moses, ordered_map, sphinx, xapian
-from sojourn.services.tpcc import shore, silo, specjbb
+
+if TYPE_CHECKING:
+    from sojourn.services import (  # noqa: F401 - for whoever follows imports
+        media_streaming,
+        memcached,
+        nginx,
+        null,
+        planted,
+        redis,
+        synthetic,
+    )
+    from sojourn.services.own import command, container, external  # noqa: F401 - the same
+    from sojourn.services.tailbench import (  # noqa: F401 - the same
+        img_dnn,
+        moses,
+        ordered_map,
+        sphinx,
+        xapian,
+    )
+    from sojourn.services.tpcc import shore, silo, specjbb  # noqa: F401 - the same
 
 #: Every kind of service, in reading order.
-KINDS = kinds.table(
-    null.KIND,
-    memcached.KIND,
-    redis.KIND,
-    nginx.KIND,
-    external.KIND,
-    command.KIND,
-    img_dnn.KIND,
-    ordered_map.KIND,
-    xapian.KIND,
-    sphinx.KIND,
-    moses.KIND,
-    shore.KIND,
-    silo.KIND,
-    specjbb.KIND,
-    media_streaming.KIND,
-    container.KIND,
-    planted.KIND,
-    synthetic.KIND,
+KINDS: Mapping[str, ServiceKind] = kinds.late(
+    "sojourn.services",
+    "null",
+    "memcached",
+    "redis",
+    "nginx",
+    "own.external",
+    "own.command",
+    "tailbench.img_dnn",
+    "tailbench.ordered_map",
+    "tailbench.xapian",
+    "tailbench.sphinx",
+    "tailbench.moses",
+    "tpcc.shore",
+    "tpcc.silo",
+    "tpcc.specjbb",
+    "media_streaming",
+    "own.container",
+    "planted",
+    "synthetic",
 )
 
 __all__ = [

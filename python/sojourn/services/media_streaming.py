@@ -94,7 +94,7 @@ class MediaStreaming(Nginx):
         }
 
     def check(self, address: Address) -> Rows:
-        """Ask for the first play list, a chunk in the middle and the last, and compare them."""
+        """Ask for the first play list, the one in the middle and the last chunk, and compare."""
         super().check(address)
         return (("films served", self.made.facts["films"]),)
 

@@ -145,9 +145,10 @@ class Memcached(Program, Describes, Versioned, Demands, Fills, Settles, Checks, 
 
     @property
     def _memory_bytes(self) -> int:
-        """Items, hash table while it doubles, and buffers of connections."""
+        """Items, hash table while it doubles, and buffers of connections, of all instances."""
         table = 3 * self.items * HASH_BYTES_PER_ITEM
-        return (self.memory_mb << 20) + table + FIXED_BYTES + self.connections_max * 4096
+        each = (self.memory_mb << 20) + FIXED_BYTES + self.connections_max * 4096
+        return self.instances * each + table
 
     @property
     def open_files(self) -> int:

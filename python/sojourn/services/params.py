@@ -101,8 +101,9 @@ def _value(kind: str, param: Param, value: Value | None, cpus: int) -> Value | N
             at=at,
             fix=f"{param.about}; {param.range}" if param.range else param.about,
         )
-    is_low = param.lo is not None and not isinstance(value, str) and value < param.lo
-    is_high = param.hi is not None and not isinstance(value, str) and value > param.hi
+    # Asked this way round, because NaN is neither below a bound nor above it.
+    is_low = param.lo is not None and not isinstance(value, str) and not value >= param.lo
+    is_high = param.hi is not None and not isinstance(value, str) and not value <= param.hi
     is_odd = param.pattern and not re.fullmatch(param.pattern, str(value))
     if is_low or is_high or is_odd or (param.choices and value not in param.choices):
         raise SpecFault(

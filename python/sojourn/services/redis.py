@@ -44,7 +44,11 @@ MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and 
 # `info memory` on 7.0, which has 100 B a key of 30 B and value of 200 B.
 ITEM_HEADER_BYTES = 120
 FIXED_BYTES = 64 << 20
+CONNECTION_BYTES = 40_000  # of its buffers, which count too: 36 400 measured on 7.0
 IO_THREADS_MAX = 128
+# A SET in the file, beside key and value. While the file is written anew, the old one stays.
+LOGGED_BYTES, LOGS = 36, 2
+DISK_SHARE = 0.5  # of what is free: load writes too, and the machine needs some
 
 PARAMS = (
     Param(
@@ -59,7 +63,7 @@ PARAMS = (
     Param(
         name="items",
         about="distinct keys; default: 6.4 M (C4, memcached) times the profile's share, as far as "
-        "memory goes",
+        "memory goes, and with append_only the disk",
         default=None,
         lo=1,
         hi=1 << 31,
@@ -123,13 +127,14 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
 
     @property
     def memory_mb(self) -> int:
-        """Limit (maxmemory) at which nothing is evicted."""
-        return (self.items * item_bytes(self.key_bytes, self.value_bytes) + FIXED_BYTES) >> 20
+        """Limit (maxmemory) within which no SET is refused, whatever number is connected."""
+        data = self.items * item_bytes(self.key_bytes, self.value_bytes)
+        return (data + self.connections_max * CONNECTION_BYTES + FIXED_BYTES) >> 20
 
     @property
     def _memory_bytes(self) -> int:
-        """Items, tables while they double, and buffers of connections."""
-        return (self.memory_mb << 20) + 48 * self.items + self.connections_max * 20_000
+        """Items and buffers of connections, and tables while they double."""
+        return (self.memory_mb << 20) + 48 * self.items
 
     def start(self, work: Path, address: Address) -> Start:
         """The system's redis-server, with open files for each connection and a few of its own.
@@ -171,7 +176,8 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
     def check(self, address: Address) -> Rows:
         """Count the items, none of which may have been thrown out."""
         reply = ports.ask(address, b"DBSIZE\r\n", within_s=2.0, until=b"\r\n") or b""
-        held = int(reply[1:]) if reply.startswith(b":") else 0
+        match = re.fullmatch(rb":(\d{1,19})\r\n", reply)
+        held = int(match[1]) if match else 0
         if held != self.items:
             raise RunFault(
                 f"redis holds {held} of {self.items} items",
@@ -215,7 +221,7 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     path = programs.find(PROGRAM, fix="apt install redis-server")
     key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
     room = int(allowance.memory_bytes * MEMORY_SHARE - FIXED_BYTES)
-    fits, items = room // item_bytes(key, value), got["items"]
+    fits, items, limit = room // item_bytes(key, value), got["items"], "memory"
     if items is not None and int(items) > fits:
         raise HostFault(
             f"{items} items take {int(items) * item_bytes(key, value) >> 20} MiB, this machine has "
@@ -223,7 +229,16 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
             at=f"service redis, items = {items}",
             fix=f"give at most {max(fits, 0)} items, smaller values, or free memory",
         )
-    data = scaled("items", items, ITEMS_PAPER, allowance, fits=fits, limit="memory")
+    if got["append_only"] and allowance.disk_bytes is not None:
+        logged = int(allowance.disk_bytes * DISK_SHARE) // (LOGS * (key + value + LOGGED_BYTES))
+        if items is not None and int(items) > logged:
+            raise HostFault(
+                f"the file of {items} items does not fit: half of the free disk allows {logged}",
+                at=f"service redis, append_only = true, items = {items}",
+                fix=f"give at most {logged} items, smaller values, or set TMPDIR to a larger disk",
+            )
+        fits, limit = min((fits, limit), (logged, "disk"))
+    data = scaled("items", items, ITEMS_PAPER, allowance, fits=fits, limit=limit)
     return Redis(
         path=path,
         threads=int(got["threads"] or 1),

@@ -27,6 +27,7 @@ from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
 from sojourn.services.tpcc import postgres, specjbb
+from sojourn.spec import kinds
 
 GIB = 1 << 30
 AT = Address(ports.HOST, 1)
@@ -177,6 +178,22 @@ def test_bad_parameters_are_refused(params: dict[str, services.Value], text: str
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "param"), [("specjbb", "warm_s"), ("command", "stop_s")])
+def test_what_is_no_number_is_in_no_range(name: str, param: str) -> None:
+    inputs = {**NEEDED.get(name, {}), param: float("nan")}
+    with pytest.raises(SpecFault, match=rf"{param} is nan, outside 0\.\.600"):
+        services.build(name, inputs, ROOMY)
+    ((_, what, _),) = kinds.mistakes([{"kind": name, "params": inputs}])
+    assert what == f"{param} is nan, not a finite number"
+
+
+@pytest.mark.parametrize("key", ["set_share", "probe_rate"])
+def test_what_load_is_asked_for_is_finite(key: str) -> None:
+    for value in (float("nan"), float("inf")):
+        ((at, _, fix),) = kinds.mistakes([{"kind": "redis", "load": {key: value}}])
+        assert (at[-1], fix) == (key, "write a number")
+
+
 def test_an_unknown_kind_is_answered_with_the_nearest() -> None:
     with pytest.raises(SpecFault) as caught:
         services.kind("memcache")
@@ -281,6 +298,8 @@ def test_instances_share_ports_keys_and_memory() -> None:
     script = " ".join(start.words)
     assert [script.count(f"-p {5000 + n} ") for n in range(4)] == [1] * 4
     assert one.memory_mb / 4 < four.memory_mb < one.memory_mb
+    each, table = (four.memory_mb + 64 << 20) + four.connections_max * 4096, 3 * 100_000 * 16
+    assert 4 * each < four.needs().memory_bytes <= 4 * each + table
 
 
 @pytest.mark.parametrize("uid", [0, 1000])

@@ -75,8 +75,17 @@ def absolute(load: Mapping[str, V], folder: Path) -> dict[str, V]:
 
     >>> absolute({"ca_file": "ca.pem", "insecure": True}, Path("/tls"))
     {'ca_file': '/tls/ca.pem', 'insecure': True}
+    >>> absolute({"option": {"descriptor": "a.pb", "window": "64KiB"}}, Path("/pb"))
+    {'option': {'descriptor': '/pb/a.pb', 'window': '64KiB'}}
     """
-    return {key: cast("V", _resolved(("load", key), value, folder)) for key, value in load.items()}
+    return {key: cast("V", _of_key(key, value, folder)) for key, value in load.items()}
+
+
+def _of_key(key: str, value: object, folder: Path) -> object:
+    """The value of a key of the job with absolute names of files, the protocol's options too."""
+    if not isinstance(value, Mapping):
+        return _resolved(("load", key), value, folder)
+    return {name: _resolved(("load", key, name), text, folder) for name, text in value.items()}
 
 
 def named(load: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:

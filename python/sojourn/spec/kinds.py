@@ -7,6 +7,7 @@ study is refused before anything is started, by a stage that knows no machine.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -252,10 +253,19 @@ def _problem(name: str, value: object, wanted: Mapping[str, Any]) -> tuple[str, 
     if pattern and isinstance(value, str) and not re.fullmatch(pattern, value):
         return f"{name} is '{value}'", f"give {wanted.get('range') or wanted.get('about')}"
     if isinstance(value, int | float) and not isinstance(value, bool):
-        lo, hi = wanted.get("lo"), wanted.get("hi")
-        if (lo is not None and value < lo) or (hi is not None and value > hi):
-            bounds = f"{'' if lo is None else f'{lo:g}'}..{'' if hi is None else f'{hi:g}'}"
-            return f"{name} is {value}, outside {bounds}", f"give a value in {bounds}"
+        return _range_problem(name, value, wanted.get("lo"), wanted.get("hi"))
+    return None
+
+
+def _range_problem(
+    name: str, value: float, lo: float | None, hi: float | None
+) -> tuple[str, str] | None:
+    """What is wrong with a number: NaN and infinity are none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{name} is {value}, not a finite number", "write a number"
+    if (lo is not None and value < lo) or (hi is not None and value > hi):
+        bounds = f"{'' if lo is None else f'{lo:g}'}..{'' if hi is None else f'{hi:g}'}"
+        return f"{name} is {value}, outside {bounds}", f"give a value in {bounds}"
     return None
 
 

@@ -161,6 +161,11 @@ class Study(Model):
         """Whether it has all combinations of its design."""
         return not self._left
 
+    @property
+    def lacking(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        """What `without` took out, sorted: the label of a service, and levels as texts."""
+        return tuple(sorted((label, tuple(sorted(texts))) for label, texts in self._left))
+
     def _is_left(self, part: Combination, labels: Iterable[str]) -> bool:
         """Whether one of these services cannot be had under the levels that it feels."""
         effect = ((label, self.factors_of(label)) for label in (labels if self._left else ()))

@@ -96,6 +96,7 @@ def written(
     facts: Sequence[tuple[str, str]] = (),
     stretch: float = 1.0,
     qos: str = "",
+    is_filled: bool = False,
     load: Mapping[str, str] = NOTHING,
 ) -> str:
     """A commented study file about a service.
@@ -109,6 +110,7 @@ def written(
         facts: what was found when it was asked.
         stretch: how many times as long as usual everything has to last.
         qos: lines of the target, of `qos_lines`; "": the usual one.
+        is_filled: its keys are written first.
         load: keys of the generator's job that were given, as TOML has their values.
     """
     who = command or target
@@ -130,11 +132,12 @@ def written(
             mark="" if target else "# ",
             argv=json.dumps(command, ensure_ascii=False),
             items=_ITEMS if has_items else _REPLIES,
-            preload=_PRELOAD if has_items and not command else "",
+            preload=_PRELOAD[is_filled] if has_items and not command else "",
             stretch=_STRETCH.format(stretch=stretch) if stretch > 1 else "",
         )
         + (qos or qos_lines(0.99, ""))
         + _TAIL
+        + _asks(target, has_items=has_items, load=load)
         + ("" if "timely_within" in load else _TIMELY)
         + "".join(f"{key} = {value}\n" for key, value in load.items())
     )
@@ -154,6 +157,17 @@ def _target(q: float, bound: str) -> Mapping[str, Any]:
     table = {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
     TypedQos.model_validate(table)
     return table
+
+
+def _asks(target: str, *, has_items: bool, load: Mapping[str, str]) -> str:
+    """Comments on the keys that say what is asked, in the protocol of the target."""
+    if has_items:
+        return ""
+    if target.lower().startswith(("postgres://", "postgresql://")):
+        return "" if "query" in load else _QUERIES
+    if target.lower().startswith(("grpc://", "grpcs://")):
+        return "" if {"body", "body_file"} & {*load} else _CALLS
+    return _PAGES + ("" if {"method", "body", "body_file"} & {*load} else _POSTED)
 
 
 def _plain(text: str) -> str:
@@ -217,9 +231,10 @@ _REPLIES = """\
 _ITEMS = """\
 # items = 10000 # number of keys, of key_bytes and value_bytes each
 """
-_PRELOAD = """\
-preload = false # true: first write the keys of the test into your service
-"""
+_PRELOAD = {
+    False: "preload = false # true: first write the keys of the test into your service\n",
+    True: "preload = true # the keys of the test are first written into your service\n",
+}
 
 _RULE = """
 [services.qos]
@@ -237,7 +252,21 @@ _TAIL = """
 [services.load] # options of the generator: sojourn-load --help
 connections = 16
 arrivals = "poisson"
+"""
+_PAGES = """\
 # paths = ["/", "/item/{}"] # instead of the target's; {} is a number below items
+"""
+_POSTED = """\
+# method = "POST" # and what is sent:
+# header = ["Content-Type: application/json"]
+# body = '{"id": {item}}' # {item} is a number below items
+"""
+_CALLS = """\
+# body = '{"name": "visitor {item}"}' # the message, which needs its descriptor:
+# option = { descriptor = "greeter.pb" } # protoc --include_imports --descriptor_set_out=greeter.pb
+"""
+_QUERIES = """\
+# query = ["SELECT 1"] # the queries; {} is a number below items
 """
 _TIMELY = f"""\
 timely_within = "{LOAD["timely_within"]}" # requests may be sent so late; the report says how late

@@ -332,3 +332,9 @@ def test_reserved_keys_are_keys_of_the_job() -> None:
 def test_a_check_against_another_queue_than_is_served_is_refused(text: str, what: str) -> None:
     with pytest.raises(SpecFault, match=what):
         spec.load("selfcheck", overrides=[text])
+
+
+@pytest.mark.parametrize("end", ["", ".toml"])
+def test_a_name_that_is_too_long_for_a_file_is_no_study(end: str) -> None:
+    with pytest.raises(SpecFault, match="there is no study"):
+        spec.find("x" * 300 + end)

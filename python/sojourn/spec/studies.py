@@ -7,6 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import disk
 from sojourn.errors import SpecFault
 from sojourn.spec.text import parse, read_text
 from sojourn.spec.where import line_by_label
@@ -32,12 +33,13 @@ def find(study: str | Path) -> Path:
     """The file that `study` means; SpecFault with near names if there is none."""
     path = Path(study)
     if path.suffix == ".toml" or "/" in str(study):
-        if path.is_file():
+        if disk.is_file(path):
             return path
-        what = f"there is no study file '{path}'" + (": it is a folder" if path.is_dir() else "")
+        why = ": it is a folder" if disk.is_folder(path) else ""
+        what = f"there is no study file '{path}'{why}"
         raise SpecFault(what, at=str(path.absolute()), fix="check the path, or see `sojourn ls`")
     named = STUDIES / f"{study}.toml"
-    if named.is_file():
+    if disk.is_file(named):
         return named
     known = names()
     meant = near(str(study), known) or known

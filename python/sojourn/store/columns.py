@@ -15,10 +15,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, older
 from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import Setting, level_of, level_text
-from sojourn.samples.clusters import alike
-from sojourn.samples.contract import load_result
 from sojourn.samples.names import LOAD
-from sojourn.samples.reading import older_clusters
 from sojourn.store import arrow
 from sojourn.store.files import DAMAGE
 
@@ -201,6 +198,11 @@ def _clusters(row: Mapping[str, Any], folder: Path) -> tuple[int, ...]:
     over = row["over_bound"]
     if row.get("clusters") is not None or not over:
         return tuple(row.get("clusters") or ())
+    # Few rows are so old: all the others are read without what reads results.
+    from sojourn.samples.clusters import alike  # noqa: PLC0415
+    from sojourn.samples.contract import load_result  # noqa: PLC0415
+    from sojourn.samples.reading import older_clusters  # noqa: PLC0415
+
     if not (folder / LOAD).exists():
         return alike(over, row["correlation"])
     return older_clusters(folder, load_result(folder / LOAD), over, row["correlation"])

@@ -20,7 +20,7 @@ from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
 from sojourn.spec.text import read_stored
-from sojourn.store import files, lock
+from sojourn.store import files, lock, resumption
 from sojourn.store.named import MANIFEST, POINTS, by_start
 from sojourn.store.record import (
     COMPLETE,
@@ -33,15 +33,6 @@ from sojourn.store.record import (
 )
 
 _MODE, _OF_ROOT = 0o777, 0o755  # of folders, less the umask: no one else writes into root's
-
-# What must not change between the parts of one record, as it is written in `environment`.
-IDENTITY = (
-    ("topology", "model"),
-    ("topology", "allowed"),  # CPUs: services are placed on these
-    ("cgroup", "cpu_quota"),
-    ("kernel", "release"),
-)
-_UNSAID = object()
 
 
 def prepare(results: Path) -> None:
@@ -84,7 +75,8 @@ def open_record(
     # Absolute: what the lab starts has working directories of its own.
     home = _lay(results.absolute(), study.name, plain(machine or platform.node() or "host"))
     about = manifest or {}
-    if resume and (path := _unfinished(home, study, about, skipped)):
+    path, note = _unfinished(home, study, about, skipped) if resume else (None, "")
+    if path is not None:
         with files.disk_faults(path):
             disk.claim(path)
         record = OpenRecord(path, lock.take(path))
@@ -98,6 +90,7 @@ def open_record(
         keep_left_out(path, skipped)
         return record
     record = _begin(home, study, about)
+    record.notes = (note,) if note else ()
     keep_left_out(record.path, skipped)
     return record
 
@@ -172,8 +165,9 @@ def plain(name: str) -> str:
 
 def _unfinished(
     home: Path, study: Study, about: Mapping[str, Any], skipped: Sequence[LeftOut]
-) -> Path | None:
-    text = spec.to_toml(study)
+) -> tuple[Path | None, str]:
+    """The newest record that is gone on with; without one, why the newest unfinished one is not."""
+    text, note = spec.to_toml(study), ""
     still = {(one.service, one.levels) for one in skipped}
     for path in sorted(home.iterdir(), key=by_start, reverse=True):
         if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
@@ -182,28 +176,15 @@ def _unfinished(
             if read_stored(path / STUDY) != text:  # perhaps of a version with other keys
                 continue
             record = Record(path)  # a newer version is refused here, not overwritten
-            if not _is_same(record.manifest, about):
+            if resumption.differences(record.manifest, about):
+                if not record.is_complete:
+                    note = note or resumption.begun_anew(path, record.manifest, about)
                 continue
             if not record.is_complete or any(
                 (one.service, one.levels) not in still for one in record.skipped
             ):
-                return path
-    return None
-
-
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two manifests speak of the same CPUs and kernel: else points do not compare."""
-    for part, key in IDENTITY:
-        first, second = (_fact(manifest, part, key) for manifest in (one, other))
-        if _UNSAID not in (first, second) and first != second:
-            return False
-    return True
-
-
-def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
-    """One fact of an environment; `_UNSAID` if it is not there, or in no form of the lab's."""
-    result = (manifest.get("environment") or {}).get(part)
-    return result.get(key, _UNSAID) if isinstance(result, Mapping) else _UNSAID
+                return path, ""
+    return None, note
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:

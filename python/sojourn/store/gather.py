@@ -11,19 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from sojourn import disk
 from sojourn.errors import Fault, StoreFault
-from sojourn.host.usage.resource import BY_NAME
-from sojourn.samples import resources
 from sojourn.store import files, index
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
-from sojourn.store.find import read
 from sojourn.store.listing import own
 from sojourn.store.named import FROM, POINTS, shown
-from sojourn.store.record import OF_RECORD, left_out_of
+from sojourn.store.profiles import Profiles
+from sojourn.store.record import OF_RECORD, left_out_of, manifest_of
 
 _BESIDE = [index.AT, index.BYTES, index.CHANGED]
 _SETTING = ("key", "phase", "fraction", "point_rps", "setting")
@@ -72,6 +69,8 @@ def parts(
 ) -> Iterator[Part]:
     """What each record of a folder gives; one that cannot be read is handed to `on_fault`.
 
+    So is a folder that is a copy of a point: the record counts without it.
+
     Args:
         results: folder of the records.
         on_fault: takes a record that cannot be read, and why.
@@ -81,23 +80,38 @@ def parts(
     Raises:
         Fault: a record cannot be read, and there is no `on_fault`; or `before` raised it.
     """
+    profiles = Profiles(results)
     for path in own(results):
         if before:
             before()
         try:
             with files.readable(path, OF_RECORD):
-                part = _part(path, has_resources=has_resources)
+                part = _part(path, profiles, has_resources=has_resources)
+                copied = index.copies(path, len(part.rows))
         except Fault as fault:
             if on_fault is None:
                 raise
             on_fault(path, fault)
         else:
+            if on_fault is not None:
+                for name in copied:
+                    on_fault(path / POINTS / name, _a_copy(path))
             yield part
+    profiles.keep()
 
 
-def _part(path: Path, *, has_resources: bool) -> Part:
+def _a_copy(path: Path) -> StoreFault:
+    return StoreFault(
+        "it is a copy of another point",
+        at=str(path),
+        fix="move it out of the record: the points count without it",
+    )
+
+
+def _part(path: Path, profiles: Profiles, *, has_resources: bool) -> Part:
     """One record, all of it checked: texts of it become part of statements after this."""
-    read(path)  # a newer version is refused, as everywhere
+    manifest_of(path)  # a newer version is refused, as everywhere
+    profiles.of(path)  # and a study that cannot be read
     table = index.rows(path)
     for row in table.select(list(_SETTING)).to_pylist():
         try:
@@ -134,6 +148,11 @@ def _used(path: Path, table: pa.Table, home: Mapping[str, str]) -> Iterator[dict
     Raises:
         StoreFault: a file is damaged, or of a newer version.
     """
+    import numpy as np  # noqa: PLC0415 - most queries ask for no resources
+
+    from sojourn.host.usage.resource import BY_NAME  # noqa: PLC0415
+    from sojourn.samples import resources  # noqa: PLC0415
+
     for row in table.select(["key", "service", index.AT]).to_pylist():
         samples = resources.read(path / POINTS / row[index.AT])
         if samples is None:

@@ -4,6 +4,9 @@
 copy of their rows and may be removed at any time. A row of it represents its point as long as the
 point's own file has the size and the time of change that are kept beside the row; points that have
 none, or another one, are read from their own files.
+
+A point says in which folder it was measured. A folder beside that one, which somebody has copied,
+is no point more.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import pyarrow.parquet as pq
 from sojourn import disk
 from sojourn.errors import RunFault, StoreFault
 from sojourn.store import columns, files
-from sojourn.store.named import OUTCOME, POINTS, number
+from sojourn.store.named import OUTCOME, POINTS, are_of_lab, number
 
 NAME = "outcomes.parquet"
 FORM = "sojourn.outcomes/1"
@@ -78,13 +81,56 @@ def _point_file(folder: str, name: str) -> Kept | None:
 def rows(path: Path) -> pa.Table:
     """The rows of all points of a record, in order, each with `AT` beside it.
 
-    Columns that a point's file lacks are null.
+    Columns that a point's file lacks are null. Copies of points are left out.
 
     Raises:
         StoreFault: a point's file is damaged or of a newer version.
     """
+    return _without_copies(_rows(path)[0])
+
+
+def copies(path: Path, known: int | None = None) -> tuple[str, ...]:
+    """Folders of a record's points that are copies of others, by their names.
+
+    Args:
+        path: of the record.
+        known: how many rows it has: where there are no more folders, none of them is read.
+
+    Raises:
+        StoreFault: a point's file is damaged or of a newer version.
+    """
+    if known is not None and len(present(path)) == known:
+        return ()
     table, _ = _rows(path)
-    return table
+    names = table[AT].to_pylist()
+    return tuple(name for name, is_own in zip(names, _own_ones(table), strict=True) if not is_own)
+
+
+def counted(path: Path) -> int:
+    """How many points a record has, by their folders' names alone where these are all different.
+
+    Raises:
+        StoreFault: as `rows` does, where it has to look.
+    """
+    there = present(path)
+    return len(there) if are_of_lab(one.at for one in there) else len(rows(path))
+
+
+def _without_copies(table: pa.Table) -> pa.Table:
+    is_own = _own_ones(table)
+    return table if all(is_own) else table.filter(pa.array(is_own, pa.bool_()))
+
+
+def _own_ones(table: pa.Table) -> list[bool]:
+    """Of each row, whether its point was measured in the folder in which it lies.
+
+    Where its own folder is no longer there it was renamed, and is no copy.
+    """
+    names = table[AT].to_pylist()
+    there = set(names)
+    texts = (home if isinstance(home, str) else "" for home in table["folder"].to_pylist())
+    homes = (home.rpartition("/")[2] for home in texts)
+    return [home == name or home not in there for home, name in zip(homes, names, strict=True)]
 
 
 def renewed(path: Path) -> pa.Table:
@@ -93,7 +139,7 @@ def renewed(path: Path) -> pa.Table:
     if not is_copied:
         with contextlib.suppress(StoreFault):  # missed by no one but a clock
             write(path, table)
-    return table
+    return _without_copies(table)
 
 
 def _rows(path: Path) -> tuple[pa.Table, bool]:

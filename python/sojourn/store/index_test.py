@@ -184,3 +184,61 @@ def test_a_copy_of_before_points_had_rules_is_read_and_they_follow_from_the_phas
     assert [one.point.rules.is_stated for one in outcomes] == [False] * 3
     assert [PLANS.known(one) for one in outcomes] == retained
     assert opened == []
+
+
+@pytest.mark.parametrize("name", ["{}-copy", "backup-{}", "9999-{key}", "9999-x", "0000"])
+@pytest.mark.parametrize("has_copy_of_all", [True, False])
+def test_a_folder_that_was_copied_is_named_and_not_counted(
+    tmp_path: Path, name: str, *, has_copy_of_all: bool
+) -> None:
+    """`cp -r points/X points/X-copy` made of four runs five, and of one load's runs twins."""
+    path, own = whole(tmp_path, 4)
+    folder = store.read(path).folder_of(own[1])
+    copied = name.format(folder.name, key=folder.name.partition("-")[2])
+    shutil.copytree(folder, folder.with_name(copied))
+    if not has_copy_of_all:
+        (path / index.NAME).unlink()
+    assert list(store.read(path).outcomes()) == own
+    assert index.copies(path) == (copied,)
+    assert index.counted(path) == (5 if copied == "9999-x" else 4)
+    named: list[tuple[Path, str]] = []
+    _, rows = store.query(
+        tmp_path,
+        "select count(*) from outcomes",
+        on_fault=lambda at, fault: named.append((at, fault.what)),
+    )
+    assert rows == [(4,)]
+    assert named == [(path / "points" / copied, "it is a copy of another point")]
+    assert store.query(tmp_path, "select count(*) from points")[1] == [(4,)]
+    with store.open(tmp_path, ASKED) as record:
+        assert list(record.outcomes()) == own
+        own += measure(record, 1)
+    assert list(store.read(path).outcomes()) == own
+
+
+def test_a_list_has_no_point_more_for_a_copy_and_names_it(tmp_path: Path) -> None:
+    path, own = whole(tmp_path, 3)
+    folder = store.read(path).folder_of(own[2])
+    shutil.copytree(folder, folder.with_name(f"{folder.name} (copy)"))
+    (one,) = store.listed(tmp_path)
+    assert (one.points, one.copies) == (3, (f"{folder.name} (copy)",))
+
+
+def test_a_folder_that_was_renamed_is_no_copy(tmp_path: Path) -> None:
+    path, own = whole(tmp_path, 3)
+    folder = store.read(path).folder_of(own[1])
+    folder.rename(folder.with_name("0002-of-mine"))
+    assert index.copies(path) == ()
+    assert len(index.rows(path)) == index.counted(path) == 3
+
+
+def test_a_forged_copy_of_all_outcomes_ends_no_list(tmp_path: Path) -> None:
+    path, own = whole(tmp_path, 3)
+    folder = store.read(path).folder_of(own[2])
+    shutil.copytree(folder, folder.with_name(f"{folder.name}-copy"))
+    table = index._copied(path)
+    at = table.column_names.index("folder")
+    for column in ([7, 8, 9], [None] * 3, [b"a/b"] * 3):
+        index.write(path, table.set_column(at, "folder", pa.array(column)))
+        (one,) = store.listed(tmp_path)
+        assert one.study == "max_load_memcached"

@@ -15,8 +15,9 @@ from sojourn.errors import Fault
 from sojourn.samples.names import RAW
 from sojourn.store import files
 from sojourn.store.lock import is_live
-from sojourn.store.named import OUTCOME, POINTS, by_start, records
-from sojourn.store.record import OF_RECORD, Record
+from sojourn.store.named import OUTCOME, POINTS, are_of_lab, by_start, records
+from sojourn.store.profiles import Profiles
+from sojourn.store.record import COMPLETE, OF_RECORD, answer_of, manifest_of
 
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system
 
@@ -31,6 +32,7 @@ class Listed:
         answered: how far its question is answered, of the same: "answered in part (4 of 9 cells)".
         state: "complete", "running", "unfinished", or why it cannot be read.
         raw_bytes: the part of `size_bytes` that raw requests take.
+        copies: folders of points that are copies of others, which do not count.
     """
 
     path: Path
@@ -45,11 +47,16 @@ class Listed:
     complete: bool
     state: str
     answered: str = ""
+    copies: tuple[str, ...] = ()
 
 
 def listed(results: Path) -> Sequence[Listed]:
     """Every record that lies in the folder."""
-    return [_listed(path) for path in sorted(own(results), key=by_start, reverse=True)]
+    profiles = Profiles(results)
+    every = sorted(own(results), key=by_start, reverse=True)
+    rows = [_listed(path, profiles) for path in every]
+    profiles.keep()
+    return rows
 
 
 def own(results: Path) -> Iterator[Path]:
@@ -59,17 +66,19 @@ def own(results: Path) -> Iterator[Path]:
             yield path
 
 
-def _listed(path: Path) -> Listed:
+def _listed(path: Path, profiles: Profiles) -> Listed:
     size, raw = sizes(path)
+    names = [file.parent.name for file in (path / POINTS).glob(f"*/{OUTCOME}")]
+    copies = () if are_of_lab(names) else _copies(path)
     started = profile = verdict = answered = ""
     is_complete = False
     try:
         with files.readable(path, OF_RECORD):
-            record = Record(path)
-            started, profile = str(record.manifest.get("started", "")), record.study.run.profile
-            answer = record.answer
+            manifest, profile = manifest_of(path), profiles.of(path)
+            started = str(manifest.get("started", ""))
+            answer = answer_of(path)
             verdict, answered = str(answer.get("verdict", "")), str(answer.get("state", ""))
-            is_complete = record.is_complete
+            is_complete = (path / COMPLETE).is_file()
     except Fault as fault:
         state = f"unreadable: {fault.what}"
     else:
@@ -81,13 +90,25 @@ def _listed(path: Path) -> Listed:
         started=started,
         profile=profile,
         verdict=verdict,
-        points=sum(1 for _ in (path / POINTS).glob(f"*/{OUTCOME}")),
+        points=len(names) - len(copies),
         size_bytes=size,
         raw_bytes=raw,
         complete=is_complete,
         state=state,
         answered=answered,
+        copies=copies,
     )
+
+
+def _copies(path: Path) -> tuple[str, ...]:
+    """What `index.copies` names; () where a point's file cannot be read."""
+    from sojourn.store import index  # noqa: PLC0415  # it loads what reads columns
+
+    try:
+        with files.readable(path, OF_RECORD):
+            return index.copies(path)
+    except Fault:
+        return ()
 
 
 def sizes(path: Path) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -30,6 +30,21 @@ def number(name: str) -> int:
     """Of a point's folder: `0007-memcached-…` is 7; 0 if it has none."""
     head = name.partition("-")[0]
     return int(head) if head.isdecimal() else 0
+
+
+def are_of_lab(names: Iterable[str]) -> bool:
+    """Whether folders of points differ in number and key, as the lab makes them: none is a copy.
+
+    A key that is measured again ends in ~1, ~2, …; of long keys only the begin is in a name.
+
+    >>> are_of_lab(["0001-a", "0002-a~1"]), are_of_lab(["0001-a", "0001-a-copy"])
+    (True, False)
+    >>> are_of_lab(["0001-a", "0999-a"])
+    False
+    """
+    every = list(names)
+    numbers, keys = set(map(number, every)), {name.partition("-")[2] for name in every}
+    return 0 not in numbers and len(numbers) == len(keys) == len(every)
 
 
 def began(folder: str, started: object) -> str:
@@ -95,7 +110,7 @@ def resolve(results: Path, name: str | None) -> Path:
     Raises:
         StoreFault: there is none, with those that there are.
     """
-    if name and (Path(name) / MANIFEST).is_file():
+    if name and disk.is_file(Path(name) / MANIFEST):
         return Path(name)
     known = {path: str(path.relative_to(results)) for path in records(results)}
     fits = [path for path, whole in known.items() if not name or name in _words(whole)]

@@ -70,3 +70,8 @@ def test_a_folder_of_any_bytes_has_a_name_by_which_it_is_opened(tmp_path: Path) 
     with pytest.raises(StoreFault) as caught:
         store.resolve(tmp_path, "absent")
     assert caught.value.fix.encode("utf-8"), "what it names can be written down"
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_record(tmp_path: Path) -> None:
+    with pytest.raises(StoreFault, match="there is no record"):
+        store.resolve(tmp_path, "x" * 300)

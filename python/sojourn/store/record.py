@@ -7,7 +7,7 @@
         points/0007-memcached-sweep-b0-load-0.7/
             point.json  load.json  load.hlog  raw.parquet  …     written by the run
             outcome.parquet                                      written last: the point counts
-        resumed-….json    what was known of the machine when the run went on
+        resumed-….json    what was known of the machine when the run went on, and by which version
         complete.json     written at the end
         outcomes.parquet  a copy of all outcomes, so that one file is read (`index`)
         left_out.json     combinations of levels without an answer, and why
@@ -26,19 +26,18 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from sojourn import disk, spec
+from sojourn import __version__, disk, spec
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples.versioned import check_version, read_json
 from sojourn.spec.text import STUDY_BYTES
-from sojourn.store import files
+from sojourn.store import files, resumption
 from sojourn.store.named import MANIFEST, OUTCOME, POINTS, number
 
 if TYPE_CHECKING:
@@ -60,12 +59,8 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         """Open for reading; StoreFault if it is none, or of a newer version."""
-        if not disk.is_plain(path / MANIFEST):
-            raise StoreFault(
-                "this is not a record of a study", at=str(path), fix="see `sojourn ls` for records"
-            )
         self.path = path
-        self.manifest: Mapping[str, Any] = _manifest(path / MANIFEST)
+        self.manifest: Mapping[str, Any] = manifest_of(path)
         with files.readable(path / STUDY, OF_RECORD):
             self.study: Study = spec.load(path / STUDY, is_own=True)
 
@@ -77,14 +72,17 @@ class Record:
     @property
     def answer(self) -> Mapping[str, Any]:
         """`verdict`, `answer`, `state` of its newest report; empty if there was none."""
-        path = self.path / ANSWER
-        return read_json(path, fix=ANEW) if path.is_file() else {}
+        return answer_of(self.path)
 
     @property
     def skipped(self) -> tuple[LeftOut, ...]:
         """Combinations that the machine could not host when the run last began."""
         left_outs = left_out_of(self.path)
         return tuple(one for one in left_outs if one.state == left_out.SKIPPED)
+
+    def versions(self, points: int) -> Mapping[str, int]:
+        """How many of its points, which are so many, each version of Sojourn has measured."""
+        return resumption.versions(self.path, self.manifest, points)
 
     @property
     def study_here(self) -> Study:
@@ -137,6 +135,7 @@ class OpenRecord(Record):
         self._outcomes = outcomes_of(path, table)
         self._index = index.Writer(path, table)
         self._number = max(map(number, os.listdir(path / POINTS)), default=0)  # noqa: PTH208
+        self.notes: tuple[str, ...] = ()  # what whoever measures should know of how it was opened
 
     def __enter__(self) -> Self:
         return self
@@ -186,9 +185,11 @@ class OpenRecord(Record):
 
     def resumed(self, about: Mapping[str, Any]) -> None:
         """Note that the run goes on, and what is known of the machine now."""
-        now = datetime.now(UTC)
-        table = {**about, "schema": "sojourn.resumed/1", "resumed": now.isoformat()}
-        files.write_text(self.path / f"resumed-{now:%Y%m%dT%H%M%S%f}.json", _text(table))
+        others = {v: n for v, n in self.versions(len(self._outcomes)).items() if v != __version__}
+        resumption.note(self.path, about, len(self._outcomes))
+        if others:
+            text = f"{resumption.in_words(others)}; this is {__version__}"
+            self.notes = (f"points of another version of Sojourn: {text}; --new measures all anew",)
 
     def finish(self) -> None:
         """Say that nothing is left to measure."""
@@ -198,13 +199,24 @@ class OpenRecord(Record):
         files.write_text(self.path / COMPLETE, _text(table))
 
 
-def _manifest(file: Path) -> Mapping[str, Any]:
-    """What a record says of itself; StoreFault if it cannot be read."""
+def manifest_of(path: Path) -> Mapping[str, Any]:
+    """What a record says of itself; StoreFault if it is none, or cannot be read."""
+    file = path / MANIFEST
+    if not disk.is_plain(file):
+        raise StoreFault(
+            "this is not a record of a study", at=str(path), fix="see `sojourn ls` for records"
+        )
     table = read_json(file, fix=OF_RECORD)
     check_version(table, FORM, MAJOR, at=file)
     if not isinstance(table.get("environment") or {}, dict):
         raise StoreFault("the file is damaged: no environment", at=str(file), fix=OF_RECORD)
     return table
+
+
+def answer_of(path: Path) -> Mapping[str, Any]:
+    """`verdict`, `answer`, `state` of a record's newest report; empty if there was none."""
+    file = path / ANSWER
+    return read_json(file, fix=ANEW) if file.is_file() else {}
 
 
 def keep_left_out(path: Path, left: Iterable[LeftOut]) -> None:

@@ -16,11 +16,11 @@ import contextlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -54,25 +54,31 @@ BATCH = 10_000  # rows between two looks at whether the query is to end
 INTERRUPT_EVERY_S = 0.1
 
 Table: TypeAlias = tuple[list[str], list[tuple[object, ...]]]
+Result = TypeVar("Result")
 
 
-def connect(
-    parts: Sequence[gather.Part], *, has_resources: bool = False, bounds: Bounds | None = None
-) -> duckdb.DuckDBPyConnection:
-    """A closed database in memory with what the records hold now.
-
-    `study`, `machine` and `record` say where a row comes from; times are in ns.
-
-    Args:
-        parts: of the records.
-        has_resources: with the table `resources`.
-        bounds: on memory and threads.
-    """
+def _empty(bounds: Bounds | None) -> duckdb.DuckDBPyConnection:
+    """A database in memory, within bounds on memory and threads."""
     base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=ALONE)
     if bounds is not None:
         base.execute("SET threads = 1")
         base.execute("SET temp_directory = ''")  # else it would fill the disk instead of memory
         base.execute(f"SET memory_limit = '{bounds.memory}'")
+    return base
+
+
+def _fill(
+    base: duckdb.DuckDBPyConnection, parts: Sequence[gather.Part], *, has_resources: bool
+) -> None:
+    """Put in what the records hold now, and close it.
+
+    `study`, `machine` and `record` say where a row comes from; times are in ns.
+
+    Args:
+        base: an empty database.
+        parts: of the records.
+        has_resources: with the table `resources`.
+    """
     left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in parts)])
     base.register("unanswered", left)
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
@@ -92,7 +98,6 @@ def connect(
     measured = ", ".join(name for name in _MEASURED if name in is_there)
     base.execute(f"CREATE VIEW points AS SELECT * EXCLUDE ({measured}) FROM outcomes")  # noqa: S608
     base.execute(f"SET {LOCKED}")
-    return base
 
 
 def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
@@ -155,7 +160,7 @@ def query(
     on_fault: gather.OnFault | None = None,
     bounds: Bounds | None = None,
 ) -> Table:
-    """Column names and rows.
+    """Column names, each another one, and rows.
 
     Args:
         results: folder of the records.
@@ -179,8 +184,9 @@ def query(
     in_time = time.refuse_late if time else None
     outcome = list(gather.parts(results, on_fault, has_resources=has_resources, before=in_time))
     try:
-        base = connect(outcome, has_resources=has_resources, bounds=bounds)
-        with contextlib.closing(base):
+        with contextlib.closing(_empty(bounds)) as base:
+            # A record may have many factors, and each is a column: that takes time, too.
+            _in_time(base, lambda _: _fill(base, outcome, has_resources=has_resources), time)
             return _answer(base, statement, bounds.rows if bounds else sys.maxsize, time)
     except (MemoryError, library.OutOfMemoryException):
         raise RunFault(
@@ -195,7 +201,7 @@ def _answer(base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Ti
     try:
         if any(part.type.name not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)
-        return _in_time(base, statement, most, time)
+        return _in_time(base, lambda is_over: _rows(base, statement, most, is_over), time)
     except library.Error as error:
         if isinstance(error, library.OutOfMemoryException) or _NO_DISK in str(error):
             raise MemoryError from None
@@ -207,12 +213,12 @@ def _answer(base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Ti
 
 
 def _in_time(
-    base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Time | None
-) -> Table:
-    """Run a query in a thread of its own, because while DuckDB works, ^C reaches no one here."""
+    base: duckdb.DuckDBPyConnection, work: Callable[[Event], Result], time: Time | None
+) -> Result:
+    """Work in a thread of its own, because while DuckDB works, ^C reaches no one here."""
     is_over = Event()
     with ThreadPoolExecutor(max_workers=1) as thread:
-        future = thread.submit(_rows, base, statement, most, is_over)
+        future = thread.submit(work, is_over)
         try:
             return future.result(time.left_s if time else None)
         except TimeoutError:
@@ -229,7 +235,7 @@ def _in_time(
 def _rows(base: duckdb.DuckDBPyConnection, statement: str, most: int, is_over: Event) -> Table:
     """At most so many rows; those behind them are not computed, where DuckDB can do without."""
     cursor = base.execute(statement)
-    names = [column[0] for column in cursor.description or ()]
+    names = _distinct([column[0] for column in cursor.description or ()])
     rows: list[tuple[object, ...]] = []
     while len(rows) < most and not is_over.is_set():
         batch = cursor.fetchmany(min(BATCH, most - len(rows)))
@@ -237,6 +243,24 @@ def _rows(base: duckdb.DuckDBPyConnection, statement: str, most: int, is_over: E
             break
         rows += batch
     return names, rows
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names of columns, each another one, as DuckDB numbers them for tables of others.
+
+    >>> _distinct(["p99_ns", "p99_ns", "p99_ns_1", "key", "p99_ns"])
+    ['p99_ns', 'p99_ns_2', 'p99_ns_1', 'key', 'p99_ns_3']
+    """
+    results: list[str] = []
+    taken, seen = set(names), set[str]()
+    for name in names:
+        result, number = name, 0
+        while result in seen or (number and result in taken):
+            number += 1
+            result = f"{name}_{number}"
+        seen.add(result)
+        results.append(result)
+    return results
 
 
 def _dotted(base: duckdb.DuckDBPyConnection, statement: str) -> str:

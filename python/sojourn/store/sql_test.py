@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -245,6 +246,28 @@ def test_sql_without_bounds_has_every_row(tmp_path: Path) -> None:
     assert [number for (number,) in rows] == [*range(25_001)]
 
 
+def test_columns_of_one_name_get_different_names(tmp_path: Path) -> None:
+    statement = "select a.n, b.n from (select 1 as n) a, (select 2 as n) b"
+    assert store.query(tmp_path / "none", statement) == (["n", "n_1"], [(1, 2)])
+
+
+def test_the_tables_of_a_record_with_many_factors_are_made_in_time(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study) as record:
+        measure(record, study, 1)
+    path = next(tmp_path.rglob("outcome.parquet"))
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("setting")
+    many = [(f"f{number}", "1") for number in range(3000)]
+    forged = pa.array([many], type=table.schema.field("setting").type)
+    pq.write_table(table.set_column(at, table.schema.field(at), forged), path)
+    began = time.monotonic()
+    with pytest.raises(RunFault, match="longer than"):
+        store.query(tmp_path, "select 1", bounds=replace(BOUNDS, seconds=0.3, memory="1GB"))
+    assert time.monotonic() - began < 2.0
+
+
 def test_sql_ends_when_its_time_is_over(tmp_path: Path) -> None:
     with pytest.raises(RunFault, match=r"longer than 0\.2 s"):
         store.query(tmp_path / "none", LONG, bounds=replace(BOUNDS, seconds=0.2))
@@ -256,7 +279,7 @@ def test_the_reading_of_the_records_is_part_of_the_time(
     with store.open(tmp_path, study) as record:
         measure(record, study, 1)
     read: list[Path] = []
-    monkeypatch.setattr(gather, "_part", lambda path, **_: read.append(path))
+    monkeypatch.setattr(gather, "_part", lambda path, *_, **__: read.append(path))
     with pytest.raises(RunFault, match="longer than 0 s"):
         store.query(tmp_path, "select 1", bounds=replace(BOUNDS, seconds=0.0))
     assert read == []

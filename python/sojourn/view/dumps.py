@@ -22,6 +22,7 @@ NAME = re.compile(r"ring-(\d{8})T(\d{6})Z-\d{1,6}\.json")
 LISTED_MOST, SHOWN_MOST, CAUSES_MOST = 200, 200, 12
 SIDE, COLOURS = 1000, 8  # of a picture; of the style sheet
 LEAST_NS = 1.0  # of a time that is drawn: a dump may hold the smallest number that there is
+FEW = 100  # requests: the p99 of fewer is the longest of them
 LAST = 50  # bars of stages are cut into at most so many pieces
 
 
@@ -46,11 +47,19 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """p99 second by second, drawn on a scale of decades."""
+    """p99 second by second, drawn on a scale of decades.
+
+    Attributes:
+        least, most: requests of the seconds that are drawn.
+        is_maximum: some have so few requests that their p99 is the longest one.
+    """
 
     line: str
     top_ns: float
     bottom_ns: float
+    least: int
+    most: int
+    is_maximum: bool
 
 
 def listed(folder: Path) -> list[Listed]:
@@ -155,17 +164,25 @@ def bars(one: ring_dump.Request, stages: Sequence[str], longest_ns: float) -> li
 
 def course(dump: Dump) -> Course | None:
     """The p99 of each second; None if fewer than two have one of a nanosecond or more."""
-    each = [(one.end_unix_ns, one.p99_ns or 0.0) for one in dump.course]
-    known = [(at, ns) for at, ns in each if ns >= LEAST_NS]
-    if len(known) < 2 or known[0][0] >= known[-1][0]:
+    known = [(one, one.p99_ns or 0.0) for one in dump.course]
+    known = [(one, ns) for one, ns in known if ns >= LEAST_NS]
+    if len(known) < 2 or known[0][0].end_unix_ns >= known[-1][0].end_unix_ns:
         return None
     lo = 10 ** math.floor(math.log10(min(ns for _, ns in known)))
     hi = 10 ** math.ceil(math.log10(max(ns for _, ns in known)))
     hi = max(hi, 10 * lo)
-    begin, end = known[0][0], known[-1][0]
+    begin, end = known[0][0].end_unix_ns, known[-1][0].end_unix_ns
     points = (
-        f"{SIDE * (at - begin) / (end - begin):.1f},"
+        f"{SIDE * (one.end_unix_ns - begin) / (end - begin):.1f},"
         f"{SIDE * (1 - math.log10(ns / lo) / math.log10(hi / lo)):.1f}"
-        for at, ns in known
+        for one, ns in known
     )
-    return Course(" ".join(points), hi, lo)
+    counts = [one.requests for one, _ in known]
+    return Course(
+        line=" ".join(points),
+        top_ns=hi,
+        bottom_ns=lo,
+        least=min(counts),
+        most=max(counts),
+        is_maximum=min(counts) < FEW,
+    )

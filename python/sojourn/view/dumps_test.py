@@ -99,6 +99,11 @@ def test_seconds_are_a_line_where_two_are_known(served: Served, folder: Path) ->
     ]
     text = served.ask(f"/dump/{put(folder, seconds=seconds)}").text
     assert 'points="0.0,1000.0 500.0,500.0 1000.0,0.0"' in text
+    assert "A second has 9 requests. Where there are fewer than 100, it is" in text
+    many = [{**one, "requests": 1000 + at} for at, one in enumerate(seconds)]
+    text = served.ask(f"/dump/{put(folder, seconds=many)}").text
+    assert "A second has 1,000 to 1,002 requests." in text
+    assert "fewer than 100" not in text
     empty = put(folder, seconds=[], slow=[], culprits=[], requests=0, totals=[])
     text = served.ask(f"/dump/{empty}").text
     assert "No request was slow." in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -31,7 +32,13 @@ def page(template: str, *, status: int = 200, **values: object) -> HTMLResponse:
 
 
 def fragment(template: str, **values: object) -> str:
-    """A part of a page."""
+    """A part of a page.
+
+    Raises:
+        ValueError: a value has the name of something that all templates share.
+    """
+    if taken := values.keys() & _shared().keys():
+        raise ValueError(f"all templates have their own {', '.join(sorted(taken))}")
     return _templates().get_template(template).render(**values)
 
 
@@ -61,17 +68,9 @@ def style() -> str:
 
 
 @functools.cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(OWN),
-        autoescape=True,
-        auto_reload=False,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {
+def _shared() -> dict[str, Any]:
+    """What every template may use."""
+    return {
         "script": Markup(script()),  # noqa: S704 - the package's own
         "style": Markup(style()),  # noqa: S704 - the package's own
         "units": units,
@@ -82,6 +81,20 @@ def _templates() -> Environment:
         "cell": curves.cell,
         "version": sojourn.__version__,
     }
+
+
+@functools.cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(OWN),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= _shared()
     return environment
 
 

@@ -46,7 +46,7 @@ def page(request: Request) -> Response:
             **parts(name, path, records.seen(path)),
             commands=commands.of_record(request.app.state.results, name),
             note=note,
-            version=notes.version(note),
+            note_version=notes.version(note),
         )
 
 

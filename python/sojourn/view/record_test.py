@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra view")
 pytest.importorskip("uvicorn", reason="needs the extra view")
 
-from sojourn import spec, store
+from sojourn import __version__, spec, store
 from sojourn.browse import entries, notes, records
 from sojourn.browse.curves import Curve, Load
 from sojourn.browse.index import Index
@@ -187,3 +187,14 @@ def test_a_line_goes_only_through_loads_that_have_a_p99_in_the_report(results: P
     values = {"title": "", "sides": [], "curves_most": 1, "lines_most": 1}
     text = pages.fragment("sides.html.j2", plots=[drawn], **values)
     assert text.count("<polyline") == 2
+
+
+def test_every_page_has_the_version_of_sojourn_below_it(served: Served) -> None:
+    """The page of a record had the digest of its note there."""
+    for path in ("/", links.record(NAME), f"/sides?r={NAME}", "/r/a/b/c"):
+        assert f"<footer><p>Sojourn {__version__}. " in served.ask(path).text, path
+
+
+def test_no_page_replaces_what_all_templates_share() -> None:
+    with pytest.raises(ValueError, match="version"):
+        pages.fragment("fault_part.html.j2", version="1")

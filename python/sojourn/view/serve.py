@@ -30,15 +30,18 @@ def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/"
     Args:
         results: folder of the records.
         port: on loopback; 0: any that is free.
-        show: is given the address once it answers.
+        show: is given the address once a browser can connect to it.
         path: of the page that the address leads to, with its query if it has one.
 
     Raises:
         HostFault: the port is taken.
     """
     bound = _bound(port)
-    priority.step_back()
     key = secrets.token_urlsafe(KEY_BYTES)
+    mark = "&" if "?" in path else "?"
+    # An idle task may have no CPU for minutes, and somebody waits for the address.
+    show(f"http://{HOST}:{bound.getsockname()[1]}{path}{mark}{KEY}={key}")
+    priority.step_back()
     config = uvicorn.Config(
         app(results, key),
         log_level="critical",  # pages that still wait at the end are no error
@@ -51,8 +54,6 @@ def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/"
         ws="none",
     )
     with bound:
-        mark = "&" if "?" in path else "?"
-        show(f"http://{HOST}:{bound.getsockname()[1]}{path}{mark}{KEY}={key}")
         uvicorn.Server(config).run(sockets=[bound])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +16,9 @@ import pytest
 import uvicorn
 
 from sojourn import store
+from sojourn.store import golden_testing
 from sojourn.view.app import app
 
-GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
 NAME = "version_1/m/20261123T031248Z-7d37"  # of its record
 KEY = "the-key-of-a-test"
 ROOT = f"/{KEY}"  # of all paths
@@ -86,8 +85,7 @@ def own_folders(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
 def unpacked(tmp_path: Path) -> Path:
     """A folder of results with the golden record, which has an answer."""
     folder = tmp_path / "results"
-    with tarfile.open(GOLDEN) as packed:
-        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
+    golden_testing.unpack(folder)
     store.keep_answer(folder / NAME, "holds", "12k/s at p99 ≤ 1 ms", "answered")
     return folder
 

@@ -1,6 +1,7 @@
 //! `--replay FILE`: a log of requests as a job, with the keys that a job has for it.
 
 use sojourn_base::Fault;
+use sojourn_workload::replay::Access;
 use sojourn_workload::{arrivals, replay};
 
 use super::Args;
@@ -59,7 +60,7 @@ fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
     let text = replay::text(file).map_err(|fault| fault.within("--replay"))?;
     let log = replay::access(&text).ok_or_else(|| {
         let fix = "give an access log, JSON lines, CSV with a path in its head, HAR, or targets of vegeta; \
-                   docs/howto/http.md has a line for others";
+                   docs/howto/http.md says how others are read";
         Fault::usage("this is no log of requests", file, fix)
     })?;
     let mut log = log.map_err(|fault| fault.within(file))?;
@@ -70,12 +71,22 @@ fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
     let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
     replay::spread(&mut stamps_ns);
     let (Some(first), Some(last)) = (stamps_ns.first(), stamps_ns.last()) else {
-        let what = format!("no request in it is a {}", method.unwrap_or("request"));
-        return Err(Fault::usage(what, file, "name another --method"));
+        return Err(without_any(&log, file, method));
     };
     let seconds = last.saturating_sub(*first) as f64 / 1e9;
     let gaps = (stamps_ns.len() - 1).max(1) as f64;
     Ok(log.has_times.then(|| seconds + seconds / gaps))
+}
+
+/// Why nothing of a log is replayed.
+fn without_any(log: &Access<'_>, file: &str, method: Option<&str>) -> Fault {
+    if log.other_methods == 0 {
+        let fix = "name its columns or keys as NGINX, Caddy, Envoy or Traefik do, such as time, method and \
+                   path (docs/howto/http.md)";
+        return Fault::usage("no line in it has a request that can be read", file, fix);
+    }
+    let what = format!("no request in it is a {}", method.unwrap_or("request"));
+    Fault::usage(what, file, "name another --method")
 }
 
 #[cfg(test)]
@@ -199,6 +210,7 @@ mod tests {
             (CSV, &["--rate", "500"], "has times"),
             ("/a\n/b\n", &[], "no log of requests"),
             (CSV, &["--method", "PUT"], "is a PUT"),
+            ("{\"level\":30,\"what\":\"/a\"}\n", &[], "no line in it has a request"),
             (CSV, &["--speed", "0x"], "no factor"),
             (CSV, &["--arrivals", "fixed"], "cannot be used with"),
         ] {

@@ -254,10 +254,14 @@ impl Drive {
         let probe_sojourn_ns = self.probe_times();
         let no_room_ns = if self.pick().is_none() { self.now() } else { 0 };
         let refused = self.reopener.refused(&self.connections);
+        let by_ns = if self.datagrams { 0 } else { self.times.end_ns / 2 };
+        let sent_ns = |request: u32| self.marks.sent_ns[request as usize];
+        let unserved = self.reopener.unserved(&self.connections, by_ns, sent_ns);
         let Self { watch, transport, stopped_ns, used_up_ns, overdue, again, .. } = self;
         let mut reopener = self.reopener;
         let mut run = ThreadMeasurement {
             refused,
+            unserved,
             refusal: reopener.take_refusal(),
             probe_sojourn_ns,
             stopped_ns,

@@ -112,7 +112,7 @@ impl Drive {
             }
             if !self.datagrams {
                 lose(&mut self.connections, connection, now_ns, &mut self.marks, &self.live);
-                self.reopener.replace(connection, now_ns);
+                self.reopener.replace(connection, late_ns, now_ns);
             }
         }
         while let Some(request) = self.again.take_late(|request| is_late(&self.marks, request)) {

@@ -25,6 +25,7 @@ use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::transports::hello::Greeting;
 use crate::transports::sockets::{self, files};
+use crate::transports::tls::Secure;
 
 use stream::{Stream, secured, unready};
 
@@ -130,6 +131,7 @@ struct Pipe<'a> {
     protocol: &'a dyn Protocol,
     decoder: Box<dyn Decoder>,
     target: &'a Target,
+    secure: Option<&'a Secure>,
     out: Vec<u8>,
     buffer: Vec<u8>,
 }
@@ -139,7 +141,7 @@ impl<'a> Pipe<'a> {
         addresses: Vec<Address>,
         target: &'a Target,
         protocol: &'a dyn Protocol,
-        resolved: &Resolved,
+        resolved: &'a Resolved,
     ) -> Result<Self, Fault> {
         let is_plain = resolved.secure.is_none();
         let hello = if is_plain { protocol.hello() } else { Greeting::default() };
@@ -158,7 +160,8 @@ impl<'a> Pipe<'a> {
         };
         let decoder = protocol.decoder();
         let buffer = vec![0; 256 * 1024];
-        Ok(Self { stream, protocol, decoder, target, out: Vec::new(), buffer })
+        let secure = resolved.secure.as_ref();
+        Ok(Self { stream, protocol, decoder, target, secure, out: Vec::new(), buffer })
     }
 
     /// The fault `what` with the server's own notice and its fix, where there is one; else with `fix`.
@@ -172,6 +175,10 @@ impl<'a> Pipe<'a> {
 
     /// The fault of a connection that is of no use any more.
     fn broken(&self, error: &io::Error) -> Fault {
+        let place = self.target.place();
+        if let Some(fault) = self.secure.and_then(|secure| secure.refused(error, &place)) {
+            return fault; // a server of TLS 1.3 refuses a client after its handshake
+        }
         let what = match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 format!("the server did not answer all of them within {} s", BATCH_WITHIN.as_secs())
@@ -183,7 +190,7 @@ impl<'a> Pipe<'a> {
         };
         let fix = "check that the server runs, speaks the target's protocol and may be written to";
         let what = format!("the items could not be preloaded: {what}");
-        self.refused(what, self.target.place(), fix)
+        self.refused(what, place, fix)
     }
 
     /// Asks `op` of all items; answers which replies were no hits.
@@ -233,14 +240,15 @@ impl<'a> Pipe<'a> {
         }
         let mut bytes = &self.buffer[..read];
         while !bytes.is_empty() && open.start < open.end {
-            let item = which.nth(open.start);
+            let (item, reply_bytes) = (which.nth(open.start), bytes);
             let step = self.decoder.read(Asked { op, item, id: item }, bytes);
             bytes = &bytes[step.used..];
             let Some(reply) = step.reply else { continue };
             open.start += 1;
             if reply.outcome == Outcome::Garbled {
-                let error = io::Error::new(io::ErrorKind::InvalidData, "an unknown reply");
-                return Err(self.broken(&error));
+                let line = reply_bytes.split(|byte| b"\r\n".contains(byte)).next();
+                let why = format!("an unknown reply, {}", complaints::shown(line.unwrap_or(&[])));
+                return Err(self.broken(&io::Error::new(io::ErrorKind::InvalidData, why)));
             }
             if reply.outcome != Outcome::Hit {
                 failed.count += 1;

@@ -138,6 +138,7 @@ impl Reopener {
     pub(super) fn served(&mut self, connection: u32, bytes: &[u8]) {
         if !self.each[connection as usize].has_served {
             self.each[connection as usize].has_served = true;
+            self.each[connection as usize].ever_served = true;
             self.hear(bytes);
         }
     }
@@ -192,14 +193,17 @@ impl Reopener {
         after: After,
     ) {
         self.hear(bytes);
+        self.each[connection as usize].ever_served |= !bytes.is_empty();
         self.overlong += u64::from(after == After::Overlong);
         self.closed(connection, now_ns, after != After::Broken);
         self.to_drop.push(connection);
     }
 
-    /// A request on `connection` was not answered in time: the next ones get a fresh one.
+    /// A request on `connection`, sent before `sent_ns`, was not answered in time: the next ones get a
+    /// fresh one.
     #[cold]
-    pub(super) fn replace(&mut self, connection: u32, now_ns: u64) {
+    pub(super) fn replace(&mut self, connection: u32, sent_ns: u64, now_ns: u64) {
+        self.each[connection as usize].silent_ns.get_or_insert(sent_ns);
         self.replaced += 1;
         self.drop_after_poll(connection, &[], now_ns, After::Agreed);
     }

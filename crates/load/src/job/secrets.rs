@@ -3,8 +3,22 @@
 use sojourn_base::Fault;
 
 /// Parts of names that only secrets have, in lower case, with a hyphen for `_` and `.`.
-const PARTS: [&str; 8] =
-    ["token", "secret", "password", "passwd", "api-key", "apikey", "credential", "access-key"];
+const PARTS: [&str; 12] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "api-key",
+    "apikey",
+    "credential",
+    "access-key",
+    "subscription-key",
+    "functions-key",
+    "jwt",
+    "bearer",
+];
+/// Words in the name of a header of which the same is true.
+const WORDS: [&str; 5] = ["session", "sessionid", "sid", "signature", "csrf"];
 /// Names in a query that a secret may have, and much else: there a long value makes the difference.
 const DOUBTFUL: [&str; 9] = [
     "key",
@@ -22,9 +36,10 @@ const LONG: usize = 16;
 /// The placeholder of an item's number: what differs from request to request is no secret.
 const ITEMS: [&str; 2] = ["{}", "{item}"];
 
-/// Whether a header or a part of a query of this name bears what others must not know.
-pub fn is_named(name: &str) -> bool {
-    has_part(&plain(name))
+/// Whether a header bears what others must not know.
+pub fn is_in_header(name: &str, value: &str) -> bool {
+    let name = plain(name);
+    has_part(&name) || (value.len() >= LONG && name.split('-').any(|word| WORDS.contains(&word)))
 }
 
 fn plain(name: &str) -> String {
@@ -62,6 +77,20 @@ fn bears(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_is_a_secret_by_its_name_and_a_doubtful_one_by_its_length() {
+        for name in ["X-JWT-Assertion", "Ocp-Apim-Subscription-Key", "x_functions_key", "X-Bearer"]
+        {
+            assert!(is_in_header(name, "x"), "{name}");
+        }
+        for name in ["X-Session-Id", "X-Hub-Signature-256", "X-CSRF"] {
+            assert!(is_in_header(name, "hunter2hunter2hunter2"), "{name}");
+            assert!(!is_in_header(name, "7"), "{name}");
+        }
+        assert!(!is_in_header("X-Inside", "hunter2hunter2hunter2"));
+        assert!(!is_in_header("X-Request-Id", "hunter2hunter2hunter2"));
+    }
 
     #[test]
     fn a_secret_in_a_query_is_refused_without_its_value() {

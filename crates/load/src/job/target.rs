@@ -3,13 +3,15 @@
 //! `memcache://unix:/run/memcached.sock` or `http://unix:/run/app.sock:/path`. Who asks may stand before the
 //! host: `postgres://me@127.0.0.1/shop`.
 
+mod faults;
+
 use std::net::ToSocketAddrs;
 
 use sojourn_base::Fault;
-use sojourn_base::kind;
 
 use crate::job::address::Address;
 use crate::job::secrets;
+use faults::{bare, has_password, not_ascii, unknown, with_password, wrong, wrong_unix};
 
 /// How a unix socket begins, in the place of a host.
 const UNIX: &str = "unix:";
@@ -81,12 +83,19 @@ impl Target {
         let Some(scheme) = schemes.iter().find(is_it) else {
             let is_url = rest.starts_with("//");
             return Err(match name {
+                _ if !is_url && has_password(text) => with_password(),
                 _ if !is_url => bare(text),
                 "unix" | "http+unix" => wrong_unix(text),
-                _ => unknown(name, schemes),
+                _ => unknown(name, schemes.iter().map(|scheme| scheme.name)),
             });
         };
-        let port = scheme.port;
+        let hidden = |fault| if has_password(text) { with_password() } else { fault };
+        Self::of(scheme, rest, text).map_err(hidden)
+    }
+
+    /// What follows the scheme and its colon in `text`.
+    fn of(scheme: &'static Scheme, rest: &str, text: &str) -> Result<Self, Fault> {
+        let (name, port) = (scheme.name, scheme.port);
         if scheme.carrier == Carrier::Nothing {
             if !rest.is_empty() && rest != "//" {
                 let what = format!("{name} reaches no server, and '{rest}' follows it");
@@ -214,13 +223,7 @@ fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
     let end = authority_end(rest);
     let Some(at) = rest[..end].rfind('@') else { return Ok(("", rest)) };
     let user = &rest[..at];
-    if user.contains(':') {
-        let what = "a password does not stand in a target";
-        let fix = "write it into a file that only you may read, and give --auth password:file:PATH; over \
-                   HTTP write USER:PASSWORD into it, and give --auth basic:file:PATH";
-        return Err(Fault::usage(what, "", fix));
-    }
-    Ok((user, &rest[at + 1..]))
+    if user.contains(':') { Err(with_password()) } else { Ok((user, &rest[at + 1..])) }
 }
 
 /// `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
@@ -242,47 +245,6 @@ fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
     let is_number = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
     let port = port.map_or(Some(default), |port| Some(port).filter(is_number)?.parse().ok())?;
     (!host.is_empty() && port > 0).then_some((host, port))
-}
-
-fn wrong(text: &str) -> Fault {
-    Fault::usage(
-        format!("'{text}' is not a target"),
-        "",
-        "write SCHEME://HOST:PORT, such as memcache://127.0.0.1:11211 or http://127.0.0.1:8080/, or null:",
-    )
-}
-
-/// The fault of a name that the lookup of addresses and TLS do not know as it is. Source: RFC 5890.
-fn not_ascii(authority: &str) -> Fault {
-    Fault::usage(
-        format!("the name '{authority}' is not ASCII"),
-        "",
-        "write it as the network knows it, xn--…: python3 -c \"print('NAME'.encode('idna').decode())\"",
-    )
-}
-
-/// The fault of a target without a scheme.
-fn bare(text: &str) -> Fault {
-    let text = text.trim_start_matches('/');
-    Fault::usage(
-        format!("'{text}' is not a target: it does not say which protocol the server speaks"),
-        "",
-        format!(
-            "put a scheme before it, such as http://{text}, memcache://{text} or resp://{text}"
-        ),
-    )
-}
-
-fn wrong_unix(text: &str) -> Fault {
-    Fault::usage(
-        format!("'{text}' is not a target"),
-        "",
-        "write a unix socket as SCHEME://unix:/SOCKET, and one with a path as http://unix:/SOCKET:/PATH",
-    )
-}
-
-fn unknown(name: &str, schemes: &[&'static Scheme]) -> Fault {
-    kind::unknown(name, schemes.iter().map(|scheme| scheme.name), "scheme", "")
 }
 
 #[cfg(test)]

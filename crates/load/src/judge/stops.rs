@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::drive::measurement::Measurement;
 use crate::judge::excluded;
 use crate::tally::misses::MissWindows;
+use crate::tally::share;
+use crate::watch::cpu;
 use crate::watch::outage::Outage;
 use crate::watch::outage::{Windows, union};
-use crate::watch::server_watch::{By, Stop, TICK_NS};
+use crate::watch::server_watch::{By, Seen, Stop, TICK_NS};
 
 /// Stops listed in a result.
 const LISTED_MAX: usize = 1000;
@@ -35,6 +37,9 @@ pub struct ServerStops {
     /// Share of the requests that count which were due in one, or in the recovery from one.
     #[serde(default)]
     pub share_disturbed: f64,
+    /// Share of the time of these CPUs that others took, without what clients that run there used.
+    #[serde(default)]
+    pub share_taken: f64,
     /// Threads of the service that were watched.
     pub threads: u64,
     /// What the sentinels used, as a share of one CPU.
@@ -68,12 +73,7 @@ pub fn report(
     (from_ns, to_ns): (u64, u64),
 ) -> Option<ServerStops> {
     let seen = run.server_seen.as_ref()?;
-    let stops = union(
-        seen.stops
-            .iter()
-            .map(|stop| Outage { start_ns: stop.start_ns, length_ns: stop.length_ns })
-            .collect(),
-    );
+    let stops = union(seen.stops.iter().map(Stop::outage).collect());
     let mut share_disturbed = share_disturbed.unwrap_or(0.0);
     if let Some((windows, reach)) = windows.zip(reach) {
         let spans =
@@ -102,6 +102,7 @@ pub fn report(
         by_late_wake_up: by(By::Stopped),
         by_run_delay: by(By::RunDelay),
         share_disturbed,
+        share_taken: taken(run, seen, (from_ns, to_ns)),
         threads: seen.threads as u64,
         cpu_share: seen.cpu_share,
         lacks,
@@ -111,6 +112,20 @@ pub fn report(
             .map(|stop| [stop.start_ns as i64 - from_ns as i64, stop.length_ns as i64])
             .collect(),
     })
+}
+
+/// See [`ServerStops::share_taken`]. A client on a CPU of the server keeps it from the service too, for
+/// the time that it uses at most.
+fn taken(run: &Measurement, seen: &Seen, (from_ns, to_ns): (u64, u64)) -> f64 {
+    let within =
+        |stop: &Outage| stop.end_ns().min(to_ns).saturating_sub(stop.start_ns.max(from_ns));
+    let stopped_ns: u64 = seen.of_each.iter().flatten().map(within).sum();
+    let cpus = |text: &str| cpu::list("cpus", text).unwrap_or_default();
+    let (own, server) = (cpus(&run.job.cpus), cpus(&run.job.server_cpus));
+    let may_be_there = |nth: usize| own.get(nth).is_none_or(|cpu| server.contains(cpu));
+    let beside = run.threads.iter().enumerate().filter(|(nth, _)| may_be_there(*nth));
+    let clients_ns: u64 = beside.map(|(_, thread)| thread.cpu_ns).sum();
+    share(stopped_ns.saturating_sub(clients_ns), seen.of_each.len() as u64 * (to_ns - from_ns))
 }
 
 /// All the time in which it may have been: a run delay ended somewhere between two ticks.
@@ -134,7 +149,6 @@ mod tests {
     use crate::drive::measurement::fake;
     use crate::job::Job;
     use crate::judge::summary::summarise;
-    use crate::watch::server_watch::Seen;
 
     const MS: u64 = 1_000_000;
 
@@ -152,8 +166,9 @@ mod tests {
             thread.marks.done_ns[i] = idle_ns;
         }
         let stop = |&(start_ns, length_ns, by)| Stop { start_ns, length_ns, by };
-        let stops = stops.iter().map(stop).collect();
-        run.server_seen = Some(Seen { stops, threads: 1, ..Seen::default() });
+        let stops: Vec<Stop> = stops.iter().map(stop).collect();
+        let of_each = vec![union(stops.iter().map(Stop::outage).collect()), vec![]];
+        run.server_seen = Some(Seen { stops, of_each, threads: 1, ..Seen::default() });
         run
     }
 
@@ -198,6 +213,20 @@ mod tests {
         assert!(undisturbed.max.unwrap() < 2 * MS && marked.sojourn_ns.max.unwrap() > 4 * MS);
         let calm = summarise(&stopped(&[])).unwrap();
         assert_eq!(calm.undisturbed_ns.unwrap(), calm.sojourn_ns, "nothing was left out");
+    }
+
+    #[test]
+    fn what_others_took_is_a_share_of_all_cpus_without_what_clients_there_used() {
+        let stops = [(1000 * MS, 300 * MS, By::RunDelay), (1100 * MS, 300 * MS, By::RunDelay)];
+        let taken = |cpus: &str, used_ns: u64| {
+            let mut run = stopped(&stops);
+            (run.job.cpus, run.job.server_cpus) = (cpus.into(), "0-1".into());
+            run.threads[0].cpu_ns = used_ns;
+            summarise(&run).unwrap().server_stops.unwrap().share_taken
+        };
+        assert!((taken("2", 200 * MS) - 0.1).abs() < 1e-9, "400 ms of 2 s on one of two CPUs");
+        assert!((taken("1", 200 * MS) - 0.05).abs() < 1e-9, "the client may have used half of it");
+        assert!((taken("", 400 * MS)).abs() < 1e-9, "it runs wherever it likes");
     }
 
     #[test]

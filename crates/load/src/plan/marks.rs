@@ -141,6 +141,8 @@ pub struct ThreadMeasurement {
     /// Connections that the server closed each time that they were opened, and that never answered a
     /// request as they should: without any reply, and with one.
     pub refused: (u64, u64),
+    /// Connections on which nothing ever came, though a request was sent on them in the first half of the run.
+    pub unserved: u64,
     /// What the server sent on one of them beside any request; empty: nothing.
     pub refusal: Vec<u8>,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.

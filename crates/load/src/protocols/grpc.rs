@@ -152,7 +152,8 @@ fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
         let named = |word: Option<&str>| word.is_some_and(|word| !word.is_empty());
         words.next() == Some("") && named(words.next()) && named(words.next()) && words.count() == 0
     };
-    if !is_method(&target.path) || !target.path.bytes().all(|byte| byte.is_ascii_graphic()) {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'?' && byte != b'#';
+    if !is_method(&target.path) || !target.path.bytes().all(is_plain) {
         let what = format!("'{}' names no method", target.path);
         let fix = "write grpc://HOST:PORT/PACKAGE.SERVICE/METHOD, such as \
                    grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";

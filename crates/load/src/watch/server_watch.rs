@@ -29,6 +29,7 @@ use sojourn_base::schedstat::Schedstat;
 pub use ledger::{By, Ledger, Stop};
 
 use crate::watch::cpu;
+use crate::watch::outage::{Outage, union};
 
 pub use threads::Task;
 pub(crate) use threads::{GAP_MIN_NS, of_process};
@@ -55,6 +56,8 @@ const LISTED_MAX: usize = 65_536;
 pub struct Seen {
     /// Stops on all CPUs, in no order; ns after the start of the warm-up.
     pub stops: Vec<Stop>,
+    /// The same of each CPU alone, ascending; those that overlap are one.
+    pub of_each: Vec<Vec<Outage>>,
     /// Stops beyond what the log holds.
     pub unlisted: u64,
     /// Threads of the service on these CPUs.
@@ -109,7 +112,10 @@ impl ServerWatch {
         let mut seen = Seen { threads: self.threads, ..Seen::default() };
         seen.lacks.append(&mut self.lacks);
         for part in std::mem::take(&mut self.handles).into_iter().filter_map(|h| h.join().ok()) {
-            seen.stops.extend(part.stops.iter().filter_map(|stop| stop.rebased(zero_ns)));
+            let stops: Vec<Stop> =
+                part.stops.iter().filter_map(|stop| stop.rebased(zero_ns)).collect();
+            seen.of_each.push(union(stops.iter().map(Stop::outage).collect()));
+            seen.stops.extend(stops);
             seen.unlisted += part.unlisted;
             seen.cpu_share += part.cpu_ns as f64 / part.watched_ns.max(1) as f64;
             seen.lacks.extend(part.lacks);

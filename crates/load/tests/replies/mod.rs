@@ -172,7 +172,7 @@ fn requests_behind_a_reply_that_closes_are_sent_again() {
 
 /// Whether at most one in twenty failed. A server that did not run for 100 ms before it ended a connection has
 /// looked at the request, as far as a client can know; where none is sent again, more than a quarter fail.
-fn are_few(result: &RunResult) -> bool {
+pub fn are_few(result: &RunResult) -> bool {
     result.errors.values().sum::<u64>() * 20 <= result.requests
 }
 

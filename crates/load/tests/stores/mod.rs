@@ -189,6 +189,9 @@ fn what_a_store_says_of_items_that_it_refuses_is_passed_on_with_its_fix() {
         assert!(fault.what.contains(&shown) && fault.fix.contains(fix), "{fault}");
         assert_eq!(fault.exit, 4);
     }
+    let odd = Store { to_set: "BUSY", ..Store::new() };
+    let fault = preloaded(format!("resp://127.0.0.1:{}", odd.start())).unwrap_err();
+    assert!(fault.what.ends_with("an unknown reply, \"BUSY\""), "{fault}");
 }
 
 #[test]

@@ -73,6 +73,25 @@ fn a_server_that_asks_for_a_certificate_is_named_as_that_and_served_with_one() {
     }
 }
 
+/// Items are set on a connection that waits, before all others.
+#[test]
+fn a_refused_handshake_is_named_where_items_are_set_first() {
+    for version in [&version::TLS12, &version::TLS13] {
+        let port = asking(version, false);
+        let filled = |ca_file: String| Job {
+            ca_file,
+            items: 20,
+            preload: true,
+            ..job(format!("rediss://127.0.0.1:{port}"), "epoll")
+        };
+        let text = fault(filled(file("issuer.pem"))).to_string();
+        assert!(text.contains("client's certificate"), "{version:?}: {text}");
+        assert!(text.contains("--cert FILE --key FILE"), "{text}");
+        let text = fault(filled(String::new())).to_string();
+        assert!(text.contains("no trusted issuer") && text.contains("--ca-file FILE"), "{text}");
+    }
+}
+
 #[test]
 fn a_server_that_would_like_a_certificate_takes_clients_without() {
     for version in [&version::TLS12, &version::TLS13] {

@@ -6,18 +6,30 @@ use sojourn_base::span::Times;
 use super::hour::{HourResult, Sums};
 use super::job::{JOB_SCHEMA, Job};
 use super::known::HALF_WIDTH_MAX;
+use super::parallel::map;
 use super::result::{FleetResult, PlatformResult, SCHEMA};
 use super::servers::{Fleet, capacity};
 use crate::result::{Verdict, is_cut};
+
+/// With so many hours for each thread, the last ones leave a thread idle for a small part of the time.
+const HOURS_EACH: usize = 4;
 
 /// Runs `job` on `threads` threads; their number changes nothing but the time it takes.
 pub fn run(job: &Job, threads: usize) -> Result<FleetResult, Fault> {
     crate::check_schema(&job.schema, JOB_SCHEMA)?;
     job.check()?;
     let fleet = Fleet::new(job)?;
-    let hours: Vec<HourResult> =
-        (0..job.load_by_hour.len()).map(|hour| fleet.hour(hour, threads)).collect();
-    Ok(result(&fleet, &hours))
+    Ok(result(&fleet, &hours(&fleet, threads)))
+}
+
+/// Every hour's result. Where there are many hours each is one thread's, because what follows from an hour's
+/// times is added up by one thread; where there are few, threads share each hour's servers.
+fn hours(fleet: &Fleet, threads: usize) -> Vec<HourResult> {
+    let count = fleet.job.load_by_hour.len();
+    if count >= HOURS_EACH * threads {
+        return map(count, threads, |hour| fleet.hour(hour, 1));
+    }
+    (0..count).map(|hour| fleet.hour(hour, threads)).collect()
 }
 
 fn result(fleet: &Fleet, hours: &[HourResult]) -> FleetResult {

@@ -6,6 +6,7 @@
 //! left of the start is forgotten.
 
 use sojourn_base::rng::{Rng, RngExt, open_unit};
+use sojourn_workload::dist::exponential;
 
 use super::steady::Plan;
 use crate::closed::MmN;
@@ -54,7 +55,7 @@ impl Server<'_> {
         let mut now = 0.0;
         let mut until_stored = plan.warmup + plan.stride;
         while times.len() < retained {
-            now -= open_unit(rng).ln() * gap_ns;
+            now += exponential::unit(rng) * gap_ns;
             let done = free[0].max(now) + self.service_ns(rng);
             replace_first(&mut free, done);
             until_stored -= 1;

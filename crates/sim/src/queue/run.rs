@@ -70,6 +70,9 @@ const SCV_MAX: f64 = 5.0;
 /// Most requests of a run, warm-up included: months of simulation. More could not be counted.
 const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
 
+/// Requests that are drawn at once: both arrays of them fit the first-level cache.
+const BATCH: usize = 512;
+
 /// Everything that one run found. It holds no clock time: same job, same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -212,10 +215,18 @@ impl<'a> Plan<'a> {
             (stream_of("gaps"), stream_of("service"), stream_of("pick"));
         let gap_ns = 1e9 / self.rate_rps;
         let mut tally = Tally::new(self.warmup, self.requests);
-        for _ in 0..self.warmup + self.requests {
-            let gap = gaps.next_gap(&mut gap_rng) * gap_ns;
-            let service = self.service.sample(&mut service_rng);
-            queue.arrive(gap, service, &mut pick_rng, &mut tally);
+        let (mut gaps_ns, mut services_ns) = ([0.0; BATCH], [0.0; BATCH]);
+        let mut left = self.warmup + self.requests;
+        while left > 0 {
+            let n = left.min(BATCH as u64) as usize;
+            let (gaps_ns, services_ns) = (&mut gaps_ns[..n], &mut services_ns[..n]);
+            gaps.fill(&mut gap_rng, gaps_ns);
+            for gap in &mut *gaps_ns {
+                *gap *= gap_ns;
+            }
+            self.service.fill(&mut service_rng, services_ns);
+            queue.arrive_all(gaps_ns, services_ns, &mut pick_rng, &mut tally);
+            left -= n as u64;
         }
         queue.drain(&mut tally);
         Ok(tally)

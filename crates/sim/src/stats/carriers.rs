@@ -8,24 +8,15 @@
 //! Source: Crane and Lemoine, An Introduction to the Regenerative Method for Simulation Analysis
 //! (1977), 2; for quantiles Iglehart, Simulating stable stochastic systems VI, JACM 23(2), 1976.
 
-use hdrhistogram::Histogram;
-use sojourn_base::span::{DIGITS, MAX_NS};
+use super::counts::Counts;
 
 /// The largest time of every busy cycle. Memory grows with the servers, not with the cycles.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Carriers {
     /// By queue that is busy on its own: the largest time of the cycle under way, ns.
     open: Vec<u64>,
     /// Of cycles that ended.
-    largest: Histogram<u64>,
-}
-
-impl Default for Carriers {
-    fn default() -> Self {
-        let largest =
-            Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid");
-        Self { open: Vec::new(), largest }
-    }
+    largest: Counts,
 }
 
 impl Carriers {
@@ -35,7 +26,7 @@ impl Carriers {
         if let Some(largest_ns) = self.open.get_mut(queue) {
             let ns = std::mem::take(largest_ns);
             if ns > 0 {
-                self.largest.saturating_record(ns);
+                self.largest.add(ns);
             }
         }
     }
@@ -53,8 +44,7 @@ impl Carriers {
     /// Cycles with a request above `ns`, those under way included.
     pub fn above(&self, ns: f64) -> u64 {
         let open = self.open.iter().filter(|largest_ns| **largest_ns as f64 > ns).count() as u64;
-        let from = ns.max(0.0) as u64 + 1;
-        open + self.largest.count_between(from, u64::MAX)
+        open + self.largest.from(ns.max(0.0) as u64 + 1)
     }
 }
 

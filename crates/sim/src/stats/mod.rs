@@ -2,6 +2,7 @@
 
 mod bins;
 mod carriers;
+mod counts;
 mod regenerate;
 mod sections;
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::span::{Span, Times};
 use sojourn_base::with_quantiles;
 
+use super::counts::Counts;
 use super::{Bins, Carriers};
 
 /// Parts into which a run is cut for its intervals.
@@ -81,8 +82,7 @@ pub struct Summary {
 #[derive(Debug)]
 pub struct Sections {
     length: u64,
-    current: Times,
-    current_ns: f64,
+    current: Counts,
     pooled: Times,
     means: Vec<f64>,
     bins: Vec<Bins>,
@@ -101,9 +101,9 @@ impl Sections {
     }
 
     fn by_hand(length: u64) -> Self {
-        let (current, pooled) = (Times::new(), Times::new());
+        let (current, pooled) = (Counts::default(), Times::new());
         let (means, bins, carriers) = (Vec::new(), Vec::new(), Carriers::default());
-        Self { length, current, current_ns: 0.0, pooled, means, bins, carriers }
+        Self { length, current, pooled, means, bins, carriers }
     }
 
     /// A request finds `queue` idle: a busy cycle of it begins.
@@ -117,31 +117,29 @@ impl Sections {
     pub fn add(&mut self, queue: usize, ns: u64) {
         self.current.add(ns);
         self.carriers.add(queue, ns);
-        self.current_ns += ns as f64;
-        if self.current.histogram().len() >= self.length {
+        if self.current.len() >= self.length {
             self.end_section();
         }
     }
 
     /// Adds one request that never completed.
     pub fn add_lost(&mut self) {
-        self.current.add_lost();
+        self.pooled.add_lost();
     }
 
     /// Ends the section under way.
     pub fn end_section(&mut self) {
-        let section = std::mem::take(&mut self.current);
-        let sum_ns = std::mem::take(&mut self.current_ns);
+        let section = self.current.take();
         self.pooled.merge(&section);
-        if !section.histogram().is_empty() {
-            self.means.push(sum_ns / section.histogram().len() as f64);
+        if let Some(mean_ns) = section.mean_ns() {
+            self.means.push(mean_ns);
             self.bins.push(Bins::of(section.histogram()));
         }
     }
 
     /// The summary. The last, shorter section counts as requests but not towards the spread.
     pub fn finish(mut self) -> Summary {
-        self.pooled.merge(&self.current);
+        self.pooled.merge(&self.current.take());
         let span = self.pooled.span();
         let lag_1 = lag_1(&self.means);
         let mut doubts = Vec::new();

@@ -8,6 +8,7 @@ use std::{fs, io};
 
 use sojourn_base::Fault;
 use sojourn_base::process;
+use sojourn_base::visible::in_line;
 
 /// A running service: its process, threads and listening ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct Target {
 /// Finds the service of `pid`; `ports` replaces what is found if it is not empty.
 pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> {
     let folder = process::folder(proc_root, pid);
-    let Some(name) = name(proc_root, pid) else {
+    let Some(name) = name(proc_root, pid).map(|name| in_line(&name)) else {
         return Err(Fault::usage(
             format!("there is no process {pid}"),
             "--pid",
@@ -207,6 +208,16 @@ mod tests {
         sleep.kill().unwrap();
         sleep.wait().unwrap();
         assert!(fault.what.contains("no TCP port"), "{fault}");
+    }
+
+    #[test]
+    fn a_name_begins_no_line_of_a_message() {
+        let root = std::env::temp_dir().join(format!("sojourn-line-{}", std::process::id()));
+        fs::create_dir_all(root.join("10")).unwrap();
+        fs::write(root.join("10/comm"), b"a\nfix: rm\n").unwrap();
+        let fault = find(&root, 10, &[]).unwrap_err();
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(fault.what, "process 10 (a\\x0afix: rm) has ended");
     }
 
     #[test]

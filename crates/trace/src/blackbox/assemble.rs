@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use sojourn_base::units::show_ns;
 
-use super::cut::{self, Culprit};
+use super::cut::{self, Known};
 use super::dump::{Blind, Cause, CulpritSum, Dump, SCHEMA, SecondLine, SignalLine, SlowRequest};
 use super::memory::{Memory, Slow};
+use super::parts::{Culprit, Cut};
 use super::record::Signal;
 use super::tally::{Beside, Second, Tally, at_least};
 use crate::culprit::pieces::Index;
@@ -38,8 +39,10 @@ pub struct Facts<'a> {
     pub memory: &'a Memory,
     /// All requests, by second.
     pub tally: &'a Tally,
-    /// What threads waited for.
+    /// What threads waited for, as far as it is in memory: see `seen_from_ns`.
     pub seen: &'a Seen,
+    /// Events that ended before this may have left memory, ns of the monotonic clock.
+    pub seen_from_ns: u64,
     /// To the service.
     pub signals: &'a [Signal],
     /// Of threads, by thread id.
@@ -96,10 +99,16 @@ struct Sum {
 
 fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<CulpritSum>) {
     let index = Index::new(facts.seen, facts.target.pids.iter().copied());
-    let thread = |of: &Slow| facts.names.get(&(of.tgid, of.tid)).map_or("", String::as_str);
-    let cuts: Vec<cut::Cut> =
-        stored.iter().map(|slow| cut::cut(slow, &index, facts.signals, thread(slow))).collect();
-    let mut sums = BTreeMap::<Culprit, Sum>::new();
+    let known = Known {
+        index: &index,
+        from_ns: facts.seen_from_ns,
+        signals: facts.signals,
+        names: facts.names,
+    };
+    let now = |slow: &Slow| Arc::new(cut::cut(slow, &known));
+    let cuts: Vec<Arc<Cut>> =
+        stored.iter().map(|slow| slow.cut.clone().unwrap_or_else(|| now(slow))).collect();
+    let mut sums = BTreeMap::<Arc<Culprit>, Sum>::new();
     for one in &cuts {
         for (place, (culprit, ns)) in one.culprits.iter().enumerate() {
             let sum = sums.entry(culprit.clone()).or_default();
@@ -112,9 +121,9 @@ fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<Culpri
             }
         }
     }
-    let mut sums: Vec<(Culprit, Sum)> = sums.into_iter().collect();
+    let mut sums: Vec<(Arc<Culprit>, Sum)> = sums.into_iter().collect();
     sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.ns));
-    let numbers: HashMap<&Culprit, u32> =
+    let numbers: HashMap<&Arc<Culprit>, u32> =
         sums.iter().enumerate().map(|(at, (culprit, _))| (culprit, at as u32)).collect();
     let slow = stored
         .iter()
@@ -125,7 +134,7 @@ fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<Culpri
             total_ns: slow.total_ns,
             tid: slow.tid,
             pid: slow.tgid,
-            thread: thread(slow).into(),
+            thread: known.thread(slow).into(),
             peer_port: slow.peer_port,
             port: slow.port,
             bytes_out: slow.bytes,

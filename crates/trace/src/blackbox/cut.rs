@@ -3,12 +3,13 @@
 //! The hooks know when a request came and when its reply left, and what the replying thread did meanwhile. So a
 //! stage is a state of that thread. Every moment belongs to exactly one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use sojourn_base::visible::in_line;
 
 use super::memory::Slow;
+use super::parts::{Culprit, Cut};
 use super::record::Signal;
 use crate::culprit::pieces::{Index, Piece};
 use crate::culprit::seen::{Off, OffKind};
@@ -26,34 +27,28 @@ const STOP: u32 = 19;
 /// Frames of a stack that are written.
 const FRAMES: usize = 24;
 
-/// Who or what took time; the same one has the same words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Culprit {
-    /// As in the causes of a trace (`task`, `futex`, `block_io`, …), or `stopped`, `idle` and `running`.
-    pub kind: &'static str,
-    /// Of the task, file, function, sender or thread.
-    pub name: String,
-    /// Control group of a task; empty: the root, or no task.
-    pub cgroup: String,
-    /// Name of the thread that ended a sleep; empty: not known.
-    pub waker: String,
-    /// In words.
-    pub about: String,
+/// What is known when a request is cut up.
+pub struct Known<'a> {
+    /// What threads waited for.
+    pub index: &'a Index<'a>,
+    /// Events that ended before this may have left memory, ns of the monotonic clock.
+    pub from_ns: u64,
+    /// To the service.
+    pub signals: &'a [Signal],
+    /// Of threads, by process and thread.
+    pub names: &'a HashMap<(u32, u32), String>,
 }
 
-/// One request, cut into what its thread did from its arrival to its reply.
-#[derive(Clone, Debug, Default)]
-pub struct Cut {
-    /// Time by stage, ns, none of them 0; adds to the total.
-    pub stages: Vec<(&'static str, u64)>,
-    /// Time by culprit, ns, the largest first; adds to the total.
-    pub culprits: Vec<(Culprit, u64)>,
-    /// Functions in which its longest sleep was, outermost last; empty: not known.
-    pub stack: Vec<Arc<str>>,
+impl Known<'_> {
+    /// The name of the thread that replied; empty: not known.
+    pub fn thread(&self, slow: &Slow) -> &str {
+        self.names.get(&(slow.tgid, slow.tid)).map_or("", String::as_str)
+    }
 }
 
-/// Cuts a request up. `signals`: those to the service; `thread`: the replying thread's name.
-pub fn cut(slow: &Slow, index: &Index<'_>, signals: &[Signal], thread: &str) -> Cut {
+/// Cuts a request up by what its thread did and who else ran meanwhile.
+pub fn cut(slow: &Slow, known: &Known<'_>) -> Cut {
+    let index = known.index;
     let (from_ns, to_ns) = (slow.start_ns, slow.end_ns());
     let mut stages = BTreeMap::<&'static str, u64>::new();
     let mut culprits = BTreeMap::<Culprit, u64>::new();
@@ -73,13 +68,15 @@ pub fn cut(slow: &Slow, index: &Index<'_>, signals: &[Signal], thread: &str) -> 
     for off in index.offs(slow.tid, from_ns, to_ns) {
         let asleep_ns = off.woken_ns.min(to_ns).saturating_sub(off.from_ns.max(from_ns));
         match off.kind {
-            OffKind::Stopped => put(STOPPED, of_stop(off, signals), asleep_ns),
+            OffKind::Stopped => put(STOPPED, of_stop(off, known.signals), asleep_ns),
             OffKind::Asleep if off.is_idle => put(IDLE, idle(), asleep_ns),
             OffKind::Asleep | OffKind::Preempted => {}
         }
     }
-    put(RUNNING, running(thread), slow.total_ns);
-    let mut culprits: Vec<(Culprit, u64)> = culprits.into_iter().collect();
+    put(RUNNING, forgotten(), known.from_ns.min(to_ns).saturating_sub(from_ns));
+    put(RUNNING, running(known.thread(slow)), slow.total_ns);
+    let mut culprits: Vec<(Arc<Culprit>, u64)> =
+        culprits.into_iter().map(|(it, ns)| (Arc::new(it), ns)).collect();
     culprits.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let stack = longest_sleep(&pieces).map_or_else(Vec::new, |off| stack_of(off, index));
     Cut { stages: stages.into_iter().collect(), culprits, stack }
@@ -113,6 +110,11 @@ fn idle() -> Culprit {
         "",
         "its thread slept in epoll_wait: for an upstream, or for more of the request".into(),
     )
+}
+
+/// What is left of the time before the oldest event: it is not known whether its thread ran.
+fn forgotten() -> Culprit {
+    plain("unseen", "", "events of that time had left memory before its reply".into())
 }
 
 fn running(thread: &str) -> Culprit {
@@ -172,12 +174,21 @@ mod tests {
     }
 
     fn parts(seen: &Seen, signals: &[Signal]) -> Vec<(&'static str, String, u64)> {
-        let index = Index::new(seen, [7]);
+        parts_from(seen, signals, 0)
+    }
+
+    fn parts_from(
+        seen: &Seen,
+        signals: &[Signal],
+        from_ns: u64,
+    ) -> Vec<(&'static str, String, u64)> {
+        let names = HashMap::from([((0, 7), "worker".to_owned())]);
+        let known = Known { index: &Index::new(seen, [7]), from_ns, signals, names: &names };
         let slow = Slow { start_ns: 10 * MS, total_ns: 20 * MS, tid: 7, ..Slow::default() };
-        let cut = cut(&slow, &index, signals, "worker");
+        let cut = cut(&slow, &known);
         assert_eq!(cut.stages.iter().map(|(_, ns)| ns).sum::<u64>(), slow.total_ns);
         assert_eq!(cut.culprits.iter().map(|(_, ns)| ns).sum::<u64>(), slow.total_ns);
-        cut.culprits.into_iter().map(|(it, ns)| (it.kind, it.name, ns / MS)).collect()
+        cut.culprits.iter().map(|(it, ns)| (it.kind, it.name.clone(), ns / MS)).collect()
     }
 
     #[test]
@@ -222,6 +233,16 @@ mod tests {
         ];
         assert_eq!(parts(&seen, &signals)[0], ("stopped", "kill".into(), 18));
         assert_eq!(parts(&seen, &[])[0], ("stopped", String::new(), 18), "the sender is not known");
+    }
+
+    #[test]
+    fn its_thread_did_not_run_for_sure_while_events_had_left_memory() {
+        let seen = Seen { offs: vec![off(OffKind::Stopped, 22, 29, 29)], ..Seen::default() };
+        let stopped = ("stopped", String::new(), 7);
+        let (unseen, ran) = (("unseen", String::new(), 6), ("running", "worker".into(), 7));
+        assert_eq!(parts_from(&seen, &[], 16 * MS), [ran, stopped.clone(), unseen]);
+        let unseen = ("unseen", String::new(), 13);
+        assert_eq!(parts_from(&seen, &[], 90 * MS), [unseen, stopped], "all of it");
     }
 
     #[test]

@@ -60,7 +60,11 @@ impl Folder {
             for (end, _) in parts {
                 let _ = fs::remove_file(inside.join(format!("{stem}{end}")));
             }
-            return Err(self.fault(&format!("a dump cannot be written: {error}")));
+            return Err(Fault::usage(
+                format!("a dump cannot be written: {error}"),
+                self.path.display().to_string(),
+                "make room there, lower --dumps-size, or name another folder with --dumps",
+            ));
         }
         self.rotate(&inside, &stem);
         Ok(self.path.join(format!("{stem}{}", parts.first().map_or("", |(end, _)| end))))
@@ -191,7 +195,8 @@ mod tests {
         assert_eq!(names(&path), wanted, "two in one second, and nothing else is left");
         let fails = |_: &mut dyn Write| Err(io::Error::other("full"));
         let fine = |out: &mut dyn Write| out.write_all(b"x");
-        assert!(folder.write("x", &[(".json", &fine), (".perfetto.json", &fails)]).is_err());
+        let fault = folder.write("x", &[(".json", &fine), (".perfetto.json", &fails)]).unwrap_err();
+        assert!(fault.fix.contains("make room"), "{fault}");
         assert_eq!(names(&path), wanted, "nothing of half a dump");
         fs::remove_dir_all(&path).unwrap();
     }

@@ -44,7 +44,7 @@ const EYE: Eye = Eye {
     idles: &[libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_accept4],
     sees_interrupts: false,
 };
-/// Events of the scheduler in memory: 60 MB.
+/// Events of the scheduler in memory: 60 MB. Before older ones leave, the requests that they belong to are cut up.
 const EVENTS: usize = 300_000;
 
 /// The loaded hooks. Dropping it detaches them.
@@ -55,8 +55,8 @@ pub struct Hooks {
     came: Rc<RefCell<Vec<Came>>>,
     watch: Watch,
     lasting: Lasting,
-    /// Scheduler events that left memory for lack of room.
-    forgotten: u64,
+    /// Scheduler events that ended before this may have left memory, ns of the monotonic clock.
+    seen_from_ns: u64,
     _links: Vec<Link>,
     object: Object,
 }
@@ -88,7 +88,7 @@ impl Hooks {
             came,
             watch,
             lasting,
-            forgotten: 0,
+            seen_from_ns: 0,
             _links: links,
             object,
         })
@@ -134,10 +134,21 @@ impl Hooks {
         Ok(std::mem::take(&mut self.came.borrow_mut()))
     }
 
-    /// Drops events that ended before `from_ns`.
+    /// Whether scheduler events have to leave memory, so that others have room.
+    pub fn is_full(&self) -> bool {
+        self.watch.seen().is_above(EVENTS)
+    }
+
+    /// Drops events that ended before `from_ns`, and the older half of those without room.
     pub fn forget(&mut self, from_ns: u64) {
-        self.forgotten += self.watch.seen().forget(from_ns, EVENTS);
+        let to_ns = self.watch.seen().forget(from_ns, EVENTS);
+        self.seen_from_ns = to_ns.unwrap_or(self.seen_from_ns).max(from_ns);
         self.watch.recycle();
+    }
+
+    /// Scheduler events that ended before this may have left memory.
+    pub fn seen_from_ns(&self) -> u64 {
+        self.seen_from_ns
     }
 
     /// What threads waited for, as the kernel reports it.
@@ -159,7 +170,7 @@ impl Hooks {
             lower_bounds: word(counts::LOWER_BOUNDS),
             together: word(counts::TOGETHER),
             foreign: word(counts::FOREIGN),
-            events_lost: self.watch.lost() + self.forgotten,
+            events_lost: self.watch.lost(),
             unwatched_ns: 0,
         }
     }

@@ -1,15 +1,21 @@
 //! Slow requests of the last minutes in bounded memory: the slowest of each second stay.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::sync::Arc;
 
 use sojourn_base::units::NS_PER_S;
+
+use super::parts::{Culprit, Cut};
 
 /// When there is no room, so much of it is freed at once: nine tenths stay.
 const STAYS: (usize, usize) = (9, 10);
 
+/// Culprits that are in memory once each; more, and those of no stored request leave.
+const CULPRITS: usize = 10_000;
+
 /// A request that took long. Times are `CLOCK_MONOTONIC`, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slow {
     /// How long it took.
     pub total_ns: u64,
@@ -25,6 +31,8 @@ pub struct Slow {
     pub peer_port: u16,
     /// The service's port.
     pub port: u16,
+    /// Its parts, once they have been looked up. They rank nothing.
+    pub cut: Option<Arc<Cut>>,
 }
 
 impl Slow {
@@ -66,6 +74,7 @@ pub struct Memory {
     room: usize,
     seconds: BTreeMap<u64, Second>,
     stored: usize,
+    culprits: HashSet<Arc<Culprit>>,
 }
 
 /// What had to leave because there was no room.
@@ -80,7 +89,13 @@ pub struct Evicted {
 impl Memory {
     /// For `room` requests of the last `last_ns`.
     pub fn new(last_ns: u64, room: usize) -> Self {
-        Self { last_ns, room: room.max(1), seconds: BTreeMap::new(), stored: 0 }
+        Self {
+            last_ns,
+            room: room.max(1),
+            seconds: BTreeMap::new(),
+            stored: 0,
+            culprits: HashSet::new(),
+        }
     }
 
     /// Takes one in, and makes room where there is none.
@@ -112,12 +127,28 @@ impl Memory {
         self.stored == 0
     }
 
+    /// Looks up the parts of those that ended before `to_ns` and have none yet. Their events may leave then.
+    pub fn cut(&mut self, to_ns: u64, of: impl Fn(&Slow) -> Cut) {
+        for second in self.seconds.range_mut(..=to_ns / NS_PER_S).map(|(_, second)| second) {
+            let mut all = std::mem::take(&mut second.slowest).into_vec();
+            for Reverse(slow) in &mut all {
+                if slow.cut.is_none() && slow.end_ns() < to_ns {
+                    slow.cut = Some(Arc::new(once(&mut self.culprits, of(slow))));
+                }
+            }
+            second.slowest = all.into(); // in the same order: parts rank nothing
+        }
+        if self.culprits.len() > CULPRITS {
+            self.culprits.retain(|culprit| Arc::strong_count(culprit) > 1);
+        }
+    }
+
     /// Those that ended within `(from, to]`, slowest first, `most` at most.
     pub fn slowest(&self, (from_ns, to_ns): (u64, u64), most: usize) -> Vec<Slow> {
         let seconds = self.seconds.range(from_ns / NS_PER_S..=to_ns / NS_PER_S);
-        let all = seconds.flat_map(|(_, second)| second.slowest.iter().map(|slow| slow.0));
+        let all = seconds.flat_map(|(_, second)| second.slowest.iter().map(|slow| &slow.0));
         let mut listed: Vec<Slow> =
-            all.filter(|slow| slow.end_ns() > from_ns && slow.end_ns() <= to_ns).collect();
+            all.filter(|slow| slow.end_ns() > from_ns && slow.end_ns() <= to_ns).cloned().collect();
         listed.sort_unstable_by(|a, b| b.cmp(a));
         listed.truncate(most);
         listed
@@ -147,6 +178,18 @@ impl Memory {
     }
 }
 
+/// The same parts, with the one copy of each culprit.
+fn once(known: &mut HashSet<Arc<Culprit>>, mut cut: Cut) -> Cut {
+    for (culprit, _) in &mut cut.culprits {
+        if let Some(same) = known.get(culprit) {
+            *culprit = Arc::clone(same);
+        } else {
+            known.insert(Arc::clone(culprit));
+        }
+    }
+    cut
+}
+
 /// The largest size such that sizes cut to it have `most` in sum.
 fn level(sizes: impl Iterator<Item = usize>, most: usize) -> usize {
     let mut sizes: Vec<usize> = sizes.collect();
@@ -163,53 +206,4 @@ fn level(sizes: impl Iterator<Item = usize>, most: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn slow(second: u64, total_ns: u64) -> Slow {
-        Slow { start_ns: second * NS_PER_S, total_ns, ..Slow::default() }
-    }
-
-    #[test]
-    fn it_never_has_more_than_its_room_and_the_slowest_of_each_second_stay() {
-        let mut memory = Memory::new(60 * NS_PER_S, 100);
-        for second in 0..10 {
-            for n in 0..1_000 {
-                // In no order, so that what comes last has no advantage.
-                memory.add(slow(second, 1 + n * 7919 % 1_000));
-                assert!(memory.len() <= 100);
-            }
-        }
-        for second in 0..10 {
-            let span = ((second * NS_PER_S).saturating_sub(1), (second + 1) * NS_PER_S - 1);
-            let listed = memory.slowest(span, 1_000);
-            let totals: Vec<u64> = listed.iter().map(|slow| slow.total_ns).collect();
-            let wanted: Vec<u64> = (1..=1_000).rev().take(totals.len()).collect();
-            assert!(totals.len() >= 9, "second {second} has {}", totals.len());
-            assert_eq!(totals[..9], wanted[..9], "the slowest of second {second}");
-        }
-        let evicted = memory.evicted();
-        assert_eq!(evicted.requests + memory.len() as u64, 10_000, "each is here or counted");
-        assert!(evicted.to_ns <= 992, "what is slower than {} is here", evicted.to_ns);
-    }
-
-    #[test]
-    fn a_second_with_few_slow_ones_gives_nothing_to_one_with_many() {
-        let mut memory = Memory::new(60 * NS_PER_S, 100);
-        memory.add(slow(1, 5));
-        (0..10_000).for_each(|n| memory.add(slow(2, 100 + n)));
-        assert_eq!(memory.slowest((NS_PER_S, 2 * NS_PER_S - 1), 10).len(), 1);
-        assert!(memory.len() > 80, "the room is used: {}", memory.len());
-    }
-
-    #[test]
-    fn what_is_too_old_leaves() {
-        let mut memory = Memory::new(10 * NS_PER_S, 100);
-        (0..30).for_each(|second| memory.add(slow(second, 1)));
-        memory.forget(30 * NS_PER_S);
-        assert_eq!(memory.len(), 10);
-        assert!(memory.slowest((0, u64::MAX), 100).iter().all(|s| s.start_ns >= 20 * NS_PER_S));
-        memory.forget(100 * NS_PER_S);
-        assert!(memory.is_empty() && memory.slowest((0, u64::MAX), 9).is_empty());
-    }
-}
+mod tests;

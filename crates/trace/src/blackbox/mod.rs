@@ -2,8 +2,8 @@
 //! their threads waited for.
 //!
 //! Reading order: [`asked`] (what starts a dump), [`memory`] (the bounded store of slow requests), [`tally`] (all
-//! requests by second), [`cut`] (a request's time by stage and culprit), [`dump`] (what is written), [`perfetto`] and
-//! [`otlp`] (the same for other viewers), [`folder`] (where dumps go), [`metrics`] and [`listen`] (for Prometheus),
+//! requests by second), [`parts`] and [`cut`] (a request's time by stage and culprit), [`dump`] (what is written),
+//! [`perfetto`] and [`otlp`] (the same for other viewers), [`folder`] (where dumps go), [`metrics`] and [`listen`] (for Prometheus),
 //! [`service`] (whom to watch, by process, name or control group), [`unit`] (for systemd). All of that is pure or
 //! talks to files only; `hooks` talks to the kernel, `windows` traces stages beside it, `turns` is
 //! the loop, and `act` begins it. The kernel's side is `src/bpf/slow.bpf.c`
@@ -20,6 +20,7 @@ pub mod log;
 pub mod memory;
 pub mod metrics;
 pub mod otlp;
+pub mod parts;
 pub mod perfetto;
 pub mod record;
 pub mod service;

@@ -49,6 +49,7 @@ pub fn read(bytes: &[u8]) -> Option<Came> {
             bytes: word,
             peer_port: port(slow::PEER_PORT),
             port: port(slow::PORT),
+            cut: None,
         };
         return Some(Came::Slow(one, comm));
     }

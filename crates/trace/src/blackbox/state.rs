@@ -5,10 +5,13 @@ use std::collections::{HashMap, VecDeque};
 use sojourn_base::units::{NS_PER_S, show_ns};
 
 use super::args::Asked;
+use super::cut::{self, Known};
 use super::dump::Cause;
 use super::memory::{Memory, Slow};
 use super::record::Signal;
 use super::tally::{Beside, Tally, at_least};
+use crate::culprit::pieces::Index;
+use crate::culprit::seen::Seen;
 use crate::reconstruct::bins;
 
 /// From a cause until its dump: what is slow beside it ends meanwhile.
@@ -68,13 +71,10 @@ impl State {
             self.names.clear();
         }
         self.names.entry((slow.tgid, slow.tid)).or_insert(thread);
+        let (total_ns, port) = (slow.total_ns, slow.peer_port);
         self.memory.add(slow);
-        if self.asked.over_ns.is_some_and(|over| slow.total_ns > over) {
-            let about = format!(
-                "a request from port {} took {}",
-                slow.peer_port,
-                show_ns(slow.total_ns as f64)
-            );
+        if self.asked.over_ns.is_some_and(|over| total_ns > over) {
+            let about = format!("a request from port {port} took {}", show_ns(total_ns as f64));
             self.ask("over", about, now_ns, unix_ns);
         }
     }
@@ -85,6 +85,22 @@ impl State {
         if self.signals.len() > SIGNALS {
             self.signals.pop_front();
         }
+    }
+
+    /// Cuts up what has ended, as events of the scheduler are about to leave memory. What ended within the last
+    /// second is cut later, because events of others beside it may still come.
+    pub fn cut(
+        &mut self,
+        seen: &Seen,
+        own: impl Iterator<Item = u32>,
+        seen_from_ns: u64,
+        now_ns: u64,
+    ) {
+        let index = Index::new(seen, own);
+        let signals = self.signals.make_contiguous();
+        let known = Known { index: &index, from_ns: seen_from_ns, signals, names: &self.names };
+        let to_ns = now_ns.saturating_sub(SETTLES_NS);
+        self.memory.cut(to_ns, |slow| cut::cut(slow, &known));
     }
 
     /// A second is over: `totals` and `beside` are the kernel's counts.
@@ -157,129 +173,4 @@ fn above(totals: &[u64], most: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::blackbox::asked::Tail;
-
-    const MS: u64 = 1_000_000;
-
-    fn state(over_ns: Option<u64>, tails: Vec<Tail>) -> State {
-        let asked = Asked {
-            last_ns: 60 * NS_PER_S,
-            over_ns,
-            tails,
-            pause_ns: 30 * NS_PER_S,
-            dumps_bytes: 1,
-        };
-        State::new(asked, 1_000)
-    }
-
-    fn slow(state: &mut State, at_ns: u64, total_ns: u64) {
-        let slow = Slow { start_ns: at_ns - total_ns, total_ns, tid: 7, ..Slow::default() };
-        state.slow(slow, "worker".into(), at_ns, 0);
-    }
-
-    #[test]
-    fn a_slow_request_starts_one_dump_and_then_there_is_a_pause() {
-        let mut state = state(Some(5 * MS), Vec::new());
-        slow(&mut state, NS_PER_S, 5 * MS);
-        assert_eq!(state.due(9 * NS_PER_S), None, "it took no longer than the bound");
-        slow(&mut state, 2 * NS_PER_S, 6 * MS);
-        slow(&mut state, 2 * NS_PER_S, 7 * MS);
-        assert_eq!(state.due(2 * NS_PER_S), None, "others beside it may still end");
-        let cause = state.due(3 * NS_PER_S).unwrap();
-        assert!(cause.kind == "over" && cause.about.contains("6 ms"), "{cause:?}");
-        state.dumped(3 * NS_PER_S);
-        slow(&mut state, 20 * NS_PER_S, 9 * MS);
-        assert_eq!((state.due(30 * NS_PER_S), state.passed_over), (None, 1));
-        slow(&mut state, 34 * NS_PER_S, 9 * MS);
-        assert_eq!(state.due(35 * NS_PER_S).unwrap().passed_over, 1, "and they are counted");
-        assert_eq!(state.memory.len(), 5, "all of them are stored");
-    }
-
-    #[test]
-    fn a_quantile_over_its_bound_starts_a_dump() {
-        let mut state = state(None, vec![Tail { q: 0.99, bound_ns: 5 * MS }]);
-        let mut totals = vec![0; bins::TOTAL.count()];
-        totals[bins::TOTAL.of(MS)] = 1_000;
-        state.second(NS_PER_S, 0, &totals, Beside::default());
-        assert_eq!(state.due(9 * NS_PER_S), None);
-        totals[bins::TOTAL.of(9 * MS)] = 50;
-        state.second(2 * NS_PER_S, 0, &totals, Beside::default());
-        assert_eq!(state.due(9 * NS_PER_S).unwrap().kind, "tail");
-    }
-
-    #[test]
-    fn the_floor_lets_the_slow_through_and_rises_under_overload() {
-        let mut state = state(Some(5 * MS), Vec::new());
-        let mut totals = vec![0; bins::TOTAL.count()];
-        for second in 1..=20 {
-            totals[bins::TOTAL.of(80_000)] += 30_000;
-            totals[bins::TOTAL.of(300_000)] += 150;
-            state.second(second * NS_PER_S, 0, &totals, Beside::default());
-        }
-        assert!((80_001..=300_000).contains(&state.floor_ns), "{}", state.floor_ns);
-        totals[bins::TOTAL.of(20 * MS)] += 30_000;
-        totals[bins::TOTAL.of(40 * MS)] += 15_000;
-        state.second(21 * NS_PER_S, 0, &totals, Beside::default());
-        assert!((20 * MS..=40 * MS).contains(&state.floor_ns), "{}", state.floor_ns);
-        totals[bins::TOTAL.of(6 * MS)] += 10;
-        state.second(22 * NS_PER_S, 0, &totals, Beside::default());
-        assert!(state.floor_ns <= 5 * MS, "what the user calls slow comes through again");
-    }
-
-    /// A day, a second at a time: a burst each minute, a storm each hour.
-    #[test]
-    fn a_day_needs_no_more_memory_than_a_minute() {
-        let mut state = state(Some(5 * MS), Vec::new());
-        let mut totals = vec![0; bins::TOTAL.count()];
-        for second in 1..=86_400_u64 {
-            let n = if second % 3_600 == 0 {
-                5_000
-            } else if second % 60 == 0 {
-                300
-            } else {
-                1
-            };
-            for number in 0..n {
-                slow(&mut state, second * NS_PER_S, 6 * MS + second * number);
-            }
-            totals[bins::TOTAL.of(6 * MS)] += n;
-            state.second(second * NS_PER_S, 0, &totals, Beside::default());
-            assert!(state.memory.len() <= 1_000 && state.tally.since(0).count() <= 62);
-            if state.due(second * NS_PER_S).is_some() {
-                state.dumped(second * NS_PER_S);
-            }
-        }
-        let newest = state.memory.slowest((0, u64::MAX), 1_000);
-        assert!(newest.iter().all(|it| it.end_ns() >= 86_340 * NS_PER_S), "of the last minute");
-        assert!(newest.len() > 800, "and of all its seconds: {}", newest.len());
-        assert_eq!(state.tally.ever().iter().sum::<u64>(), totals.iter().sum::<u64>());
-    }
-
-    #[test]
-    fn threads_of_a_life_that_has_ended_have_their_names_still() {
-        let mut state = state(None, Vec::new());
-        for (tgid, tid, name) in [(7, 8, "first"), (9, 8, "second"), (7, 8, "gone")] {
-            let one = Slow { tgid, tid, total_ns: 1, ..Slow::default() };
-            state.slow(one, name.into(), 1, 0);
-        }
-        let name = |of| state.names.get(&of).map(String::as_str);
-        assert_eq!((name((7, 8)), name((9, 8))), (Some("first"), Some("second")));
-    }
-
-    #[test]
-    fn memory_of_signals_and_names_has_an_end() {
-        let mut state = state(None, Vec::new());
-        let signal = Signal { at_ns: 1, number: 19, tid: 1, tgid: 1, comm: "x".into(), target: 7 };
-        (0..3_000).for_each(|_| state.signal(signal.clone()));
-        assert_eq!(state.signals.len(), SIGNALS);
-        for tid in 0..20_000 {
-            let one = Slow { tid, total_ns: 1, ..Slow::default() };
-            state.slow(one, "n".into(), 1, 0);
-        }
-        assert!(state.names.len() <= NAMES && state.memory.len() <= 1_000);
-        state.second(100 * NS_PER_S, 0, &[], Beside::default());
-        assert!(state.signals.is_empty());
-    }
-}
+mod tests;

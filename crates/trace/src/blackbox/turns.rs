@@ -145,8 +145,13 @@ impl Ring {
     }
 
     fn second(&mut self, now_ns: u64) {
+        if self.hooks.is_full() {
+            let seen = self.hooks.seen();
+            let own = self.newest.pids.iter().copied();
+            self.state.cut(&seen, own, self.hooks.seen_from_ns(), now_ns);
+        }
         self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
-        let beside = self.beside(now_ns); // with the events that are forgotten now
+        let beside = self.beside(now_ns);
         self.state.second(now_ns, unix_ns(), &self.hooks.totals(), beside);
         self.hooks.set_floor(self.state.floor_ns);
         self.next_second_ns = now_ns + NS_PER_S;

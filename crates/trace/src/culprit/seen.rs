@@ -185,25 +185,35 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Drops what ended before `from_ns`, and the oldest of what is more than `most` things. How many of those.
-    pub fn forget(&mut self, from_ns: u64, most: usize) -> u64 {
-        self.runs.retain(|run| run.to_ns >= from_ns);
-        self.offs.retain(|off| off.to_ns >= from_ns);
-        self.irqs.retain(|irq| irq.to_ns >= from_ns);
-        let before = self.runs.len() + self.offs.len();
-        if before > most {
+    /// Whether more than `most` things are here.
+    pub fn is_above(&self, most: usize) -> bool {
+        self.runs.len() + self.offs.len() > most
+    }
+
+    /// Drops what ended before `from_ns`; and if there are more than `most` things, the older half. Until when
+    /// that half ended, ns.
+    pub fn forget(&mut self, from_ns: u64, most: usize) -> Option<u64> {
+        self.retain(from_ns);
+        let has_no_room = self.is_above(most);
+        let dropped_to_ns = has_no_room.then(|| {
             let mut ends: Vec<u64> = self.runs.iter().map(|run| run.to_ns).collect();
             ends.extend(self.offs.iter().map(|off| off.to_ns));
-            let cut = before - most * 3 / 4;
-            let (_, from_ns, _) = ends.select_nth_unstable(cut);
-            let from_ns = *from_ns;
-            self.runs.retain(|run| run.to_ns >= from_ns);
-            self.offs.retain(|off| off.to_ns >= from_ns);
+            let middle = ends.len() / 2;
+            *ends.select_nth_unstable(middle).1
+        });
+        if let Some(to_ns) = dropped_to_ns {
+            self.retain(to_ns);
         }
         if self.names.0.len() > NAMES {
             self.names = Names::default(); // those in use stay where they are used
         }
-        (before - self.runs.len() - self.offs.len()) as u64
+        dropped_to_ns
+    }
+
+    fn retain(&mut self, from_ns: u64) {
+        self.runs.retain(|run| run.to_ns >= from_ns);
+        self.offs.retain(|off| off.to_ns >= from_ns);
+        self.irqs.retain(|irq| irq.to_ns >= from_ns);
     }
 }
 

@@ -28,6 +28,13 @@ pub trait ArrivalProcess: Debug + Send {
     /// Gap to the next intended arrival; the mean of all gaps is 1. Pure: same state, same gap.
     fn next_gap(&mut self, rng: &mut Rng) -> f64;
 
+    /// Fills `gaps`, the same as so many calls of [`Self::next_gap`]; a loop without indirect calls.
+    fn fill(&mut self, rng: &mut Rng, gaps: &mut [f64]) {
+        for gap in gaps {
+            *gap = self.next_gap(rng);
+        }
+    }
+
     /// Variance of the number of arrivals in a long time over its mean; infinite where it has none.
     fn dispersion(&self) -> f64;
 

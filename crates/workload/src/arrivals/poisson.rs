@@ -4,7 +4,9 @@
 
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
-use sojourn_base::rng::{Rng, open_unit};
+use sojourn_base::rng::Rng;
+
+use crate::dist::exponential;
 
 use super::{ArrivalKind, ArrivalProcess, Process, no_params};
 
@@ -12,8 +14,9 @@ use super::{ArrivalKind, ArrivalProcess, Process, no_params};
 struct Poisson;
 
 impl ArrivalProcess for Poisson {
+    #[inline]
     fn next_gap(&mut self, rng: &mut Rng) -> f64 {
-        -open_unit(rng).ln()
+        exponential::unit(rng)
     }
     fn dispersion(&self) -> f64 {
         1.0

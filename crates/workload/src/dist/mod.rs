@@ -7,7 +7,7 @@
 
 mod bimodal;
 mod discrete;
-mod exponential;
+pub mod exponential;
 pub mod facebook;
 mod fixed;
 mod gamma;
@@ -27,6 +27,12 @@ use sojourn_base::rng::Rng;
 pub trait Distribution: Debug + Send + Sync {
     /// One value. Pure: same `rng` state, same value.
     fn sample(&self, rng: &mut Rng) -> f64;
+    /// Fills `values`, the same as so many calls of [`Self::sample`]; a loop without indirect calls.
+    fn fill(&self, rng: &mut Rng, values: &mut [f64]) {
+        for value in values {
+            *value = self.sample(rng);
+        }
+    }
     /// Its mean; infinite where it has none.
     fn mean(&self) -> f64;
     /// Its variance; infinite where it has none.

@@ -6,9 +6,9 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// `10/Oct/2000:13:55:36.123 -0700`, as access logs have it.
+/// `10/Oct/2000:13:55:36.123 -0700`, as access logs have it; Python's servers write a space for the first colon.
 pub(super) fn of_log(text: &str) -> Option<i64> {
-    let (date, time) = text.split_once(':')?;
+    let (date, time) = text.split_once([':', ' '])?;
     let mut parts = date.split('/');
     let day = digits(parts.next()?)?;
     let name = parts.next()?;
@@ -92,6 +92,7 @@ mod tests {
             assert_eq!(of_log(text), Some(wanted * NS_PER_S), "{text}");
         }
         assert_eq!(of_log("10/Oct/2000:13:55:36.25 +0000"), Some(971_186_136_250_000_000));
+        assert_eq!(of_log("10/Oct/2000 13:55:36"), Some(971_186_136 * NS_PER_S), "http.server");
         assert_eq!(of_iso("2000-10-10T13:55:36.0000000019Z"), Some(971_186_136 * NS_PER_S + 1));
         for text in ["10/Okt/2000:13:55:36 +0000", "10/Oct/2000", "10/Oct/2000:25:00:00 +0000", "x"]
         {

@@ -7,10 +7,30 @@ use super::collected::Collected;
 use super::{Access, har, times, wrong};
 
 /// What servers call the method of a request and what it asks for; the first that is there.
-pub(super) const METHODS: [&str; 4] = ["method", "request_method", "requestmethod", "verb"];
-pub(super) const PATHS: [&str; 7] =
-    ["path", "uri", "request_uri", "url", "requestpath", "request_path", "target"];
-const REQUEST: &str = "request"; // its line, or an object with the rest
+pub(super) const METHODS: [&str; 7] = [
+    "method",
+    "request_method",
+    "requestmethod",
+    "http.request.method",
+    "http_method",
+    "httpmethod",
+    "verb",
+];
+pub(super) const PATHS: [&str; 11] = [
+    "path",
+    "uri",
+    "request_uri",
+    "url",
+    "requestpath",
+    "request_path",
+    "requesturl",
+    "request_url",
+    "url.original",
+    "url.path",
+    "target",
+];
+/// Its line, or an object with the rest: also of pino, and of Google's load balancers.
+const REQUESTS: [&str; 4] = ["request", "req", "httprequest", "http_request"];
 /// What they call its host. Caddy's `host` is in that object; elsewhere it may be the host that wrote the log.
 const HOSTS: [&str; 3] = ["http_host", "requesthost", "authority"];
 const HOST: &str = "host";
@@ -45,7 +65,7 @@ pub(super) fn is_of_docker(log: &str) -> bool {
 
 /// Takes in the request of a line.
 fn add(log: &mut Collected<'static>, line: &Object) {
-    let within = field(line, &[REQUEST]);
+    let within = field(line, &REQUESTS);
     let inner = within.and_then(Value::as_object);
     let get = |names: &[&str]| field(line, names).or_else(|| field(inner?, names));
     let (mut name, mut target) = (text(get(&METHODS)), text(get(&PATHS)));
@@ -92,7 +112,7 @@ fn has_secrets(line: &Object) -> bool {
             .iter()
             .any(|name| object.get(*name).and_then(Value::as_object).is_some_and(is_secret))
     };
-    let request = line.get(REQUEST).and_then(Value::as_object);
+    let request = field(line, &REQUESTS).and_then(Value::as_object);
     is_secret(line) || headers(line) || request.is_some_and(|it| is_secret(it) || headers(it))
 }
 
@@ -110,6 +130,10 @@ mod tests {
             r#"{"StartUTC":"2024-05-28T10:00:00.25Z","RequestMethod":"GET","RequestPath":"/a?b=c","Cookie":1}"#,
             r#"{"time":1716890400250,"verb":"get","url":"http://h/a?b=c#d","header":{"Authorization":"x"}}"#,
             r#"{"time_local":"28/May/2024:12:00:00.25 +0200","request":"GET /a?b=c HTTP/1.1","COOKIE":""}"#,
+            r#"{"time":1716890400250,"req":{"method":"GET","url":"/a?b=c","headers":{"cookie":"x"}}}"#,
+            r#"{"timestamp":"2024-05-28T10:00:00.25Z","httpRequest":{"requestMethod":"GET","requestUrl":"https://h/a?b=c"},"cookie":1}"#,
+            r#"{"@timestamp":"2024-05-28T10:00:00.25Z","http.request.method":"GET","url.original":"/a?b=c","cookie":1}"#,
+            r#"{"requestTime":"28/May/2024:10:00:00.25 +0000","httpMethod":"GET","path":"/a?b=c","cookie":1}"#,
         ] {
             let log = super::super::access(line).unwrap().unwrap();
             let wanted = Entry { at_ns: at, method: Some("GET"), path: "/a?b=c".into() };

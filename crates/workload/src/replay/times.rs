@@ -8,10 +8,10 @@ use sojourn_base::units::parse_ns;
 use super::{date, is_near, time};
 
 /// Names of the time at which a request came; the first that can be read counts.
-const BEGINS: [&str; 6] =
-    ["startutc", "start_time", "starttime", "start", "startlocal", "timestamp_s"];
+const BEGINS: [&str; 7] =
+    ["startutc", "start_time", "starttime", "started_at", "start", "startlocal", "timestamp_s"];
 /// Names of what may be the time of its end, the finest first.
-const ENDS: [&str; 9] = [
+const ENDS: [&str; 10] = [
     "msec",
     "ts",
     "time",
@@ -19,6 +19,7 @@ const ENDS: [&str; 9] = [
     "@timestamp",
     "time_iso8601",
     "time_local",
+    "requesttime",
     "date",
     "datetime",
 ];

@@ -19,7 +19,7 @@ from sojourn.controllers import ControllerKind
 from sojourn.errors import HostFault
 from sojourn.host import Facts
 from sojourn.host.tree import Tree
-from sojourn.kinds import table
+from sojourn.kinds import made
 from sojourn.knobs import Asked, cpu_idle, groups
 from sojourn.services.params import Param
 
@@ -114,6 +114,6 @@ def _label(rule: ControllerKind, params: Mapping[str, str]) -> str:
 
 
 #: Every kind of manager, in reading order.
-KINDS: Mapping[str, NamedKind] = table(*map(of, controllers.KINDS.values()))
+KINDS: Mapping[str, NamedKind] = made(controllers.KINDS, of)
 
 __all__ = ["FILE", "KINDS", "Manager", "Windows", "called"]

@@ -6,33 +6,37 @@ Adding one is one file like `spin.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from sojourn import kinds
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import (
-    batch,
-    fio,
-    iperf3,
-    noise,
-    null,
-    rival,
-    spin,
-    stream,
-    stress,
-)
 from sojourn.actors.neighbours.neighbour import Neighbour
-from sojourn.kinds import table
+
+if TYPE_CHECKING:
+    from sojourn.actors.neighbours import (  # noqa: F401 - for whoever follows imports
+        batch,
+        fio,
+        iperf3,
+        noise,
+        null,
+        rival,
+        spin,
+        stream,
+        stress,
+    )
 
 #: Every kind of neighbour, in reading order.
-KINDS: Mapping[str, NamedKind] = table(
-    null.KIND,
-    spin.KIND,
-    rival.KIND,
-    stream.KIND,
-    noise.KIND,
-    batch.KIND,
-    stress.KIND,
-    fio.KIND,
-    iperf3.KIND,
+KINDS: Mapping[str, NamedKind] = kinds.late(
+    "sojourn.actors.neighbours",
+    "null",
+    "spin",
+    "rival",
+    "stream",
+    "noise",
+    "batch",
+    "stress",
+    "fio",
+    "iperf3",
 )
 
 __all__ = ["KINDS", "Neighbour"]

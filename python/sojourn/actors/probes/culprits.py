@@ -87,6 +87,7 @@ def _one(culprit: Culprit) -> dict[str, Any]:
     return {
         "task": culprit.name,
         "tid": culprit.tid,
+        "pid": culprit.pid,
         "runs_over_0_3ms_per_s": round(culprit.long_runs_per_s, 3),
         "longest_ms": None if longest is None else round(longest / 1e6, 3),
         "cpu_share": round(culprit.share, 6),

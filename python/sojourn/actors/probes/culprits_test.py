@@ -37,11 +37,11 @@ def culprit(name: str, longest_ns: int | None = 8_000_000) -> Culprit:
 
 def stage() -> Any:
     """Has a service whose only process is this test."""
-    leader = os.getsid(0)
+    own = os.getpid()
     live = SimpleNamespace(
         placement=WHERE,
-        process=SimpleNamespace(pid=leader),
-        members=lambda: proc.session(leader),
+        process=SimpleNamespace(pid=own),
+        members=lambda: proc.family(own),
     )
     return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live}, entered=())
 
@@ -79,6 +79,7 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
     assert kdamond == {
         "task": "kdamond.0",
         "tid": 77,
+        "pid": 77,
         "runs_over_0_3ms_per_s": 2.6,
         "longest_ms": 8.0,
         "cpu_share": 0.02,

@@ -68,16 +68,19 @@ class Host(Actor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Counters of the machine and of the server at one moment."""
+    """Counters of the machine and of the server at one moment.
+
+    Those of a server are None where its processes cannot be seen.
+    """
 
     at_s: float
     ticks: dict[int, tuple[int, ...]]
     totals: dict[str, int]
     load_1min: float | None
     free_bytes: int
-    server_cpu_ns: int
-    server_switches: tuple[int, int]
-    server_wait_ns: int = 0
+    server_cpu_ns: int | None
+    server_switches: tuple[int, int] | None
+    server_wait_ns: int | None = 0
     neighbours_cpu_ns: int = 0
     workers_cpu_ns: Mapping[int, int] = field(default_factory=dict)
 
@@ -98,9 +101,9 @@ def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
         totals=_totals(),
         load_1min=float(load[0]) if load else None,
         free_bytes=memory.available_bytes(TREE),
-        server_cpu_ns=live.cpu_ns(),
-        server_switches=_switches(live),
-        server_wait_ns=_wait_ns(live),
+        server_cpu_ns=live.cpu_ns() if live.process else None,
+        server_switches=_switches(live) if live.process else None,
+        server_wait_ns=_wait_ns(live) if live.process else None,
         neighbours_cpu_ns=neighbours_cpu_ns,
         workers_cpu_ns=live.workers_cpu_ns(),
     )
@@ -114,13 +117,14 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
     whom they interrupt, a little less is seen of the others.
     """
     length_s = after.at_s - before.at_s
-    server_s = (after.server_cpu_ns - before.server_cpu_ns) / 1e9
+    server_s = _seconds(before.server_cpu_ns, after.server_cpu_ns, 4)
     server = placement.server
+    is_timed = length_s > 0 and bool(server)
     busy = _share(before, after, server, BUSY)
     used = _share(before, after, server, USED)
-    own = server_s / (length_s * len(server)) if length_s > 0 and server else None
+    own = server_s / (length_s * len(server)) if is_timed and server_s is not None else None
     others_s = (after.neighbours_cpu_ns - before.neighbours_cpu_ns) / 1e9
-    others = others_s / (length_s * len(server)) if length_s > 0 and server else None
+    others = others_s / (length_s * len(server)) if is_timed else None
     is_apart = set(server).isdisjoint(placement.client)
     return {
         "length_s": round(length_s, 3),
@@ -132,7 +136,7 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
             "server": busy,
             "client": _share(before, after, placement.client, BUSY),
         },
-        "server_cpu_s": round(server_s, 4),
+        "server_cpu_s": server_s,
         "server_cpu_share": own,
         "worker_cpu_s": [
             round((used - before.workers_cpu_ns[tid]) / 1e9, 6)
@@ -143,15 +147,28 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
         if used is None or own is None or others is None or not is_apart
         else max(0.0, used - own - others),
         "neighbours_on_server_share": others,
-        "server_switches": {
-            "voluntary": after.server_switches[0] - before.server_switches[0],
-            "involuntary": after.server_switches[1] - before.server_switches[1],
-        },
-        "server_wait_s": round((after.server_wait_ns - before.server_wait_ns) / 1e9, 6),
+        "server_switches": _switched(before.server_switches, after.server_switches),
+        "server_wait_s": _seconds(before.server_wait_ns, after.server_wait_ns, 6),
         "machine": {name: after.totals[name] - before.totals[name] for name in before.totals},
         "load_1min": {"before": before.load_1min, "after": after.load_1min},
         "free_bytes": {"before": before.free_bytes, "after": after.free_bytes},
     }
+
+
+def _seconds(before_ns: int | None, after_ns: int | None, digits: int) -> float | None:
+    """Time between two counts, s; None: one of them is not known."""
+    if before_ns is None or after_ns is None:
+        return None
+    return round((after_ns - before_ns) / 1e9, digits)
+
+
+def _switched(
+    before: tuple[int, int] | None, after: tuple[int, int] | None
+) -> dict[str, int | None]:
+    """Switches between two counts, by `SWITCHES`; null: not known."""
+    if before is None or after is None:
+        return {"voluntary": None, "involuntary": None}
+    return {"voluntary": after[0] - before[0], "involuntary": after[1] - before[1]}
 
 
 def _share(

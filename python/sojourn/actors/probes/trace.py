@@ -43,7 +43,7 @@ def check(facts: Facts) -> None:
     programs.find(PROGRAM, fix="make build says what it misses; or leave out trace and breakdown")
     rights = facts.rights
     missing = []
-    if not (rights.may("bpf") or rights.may("sys_admin")):
+    if not rights.may_load():
         missing.append("the right to load BPF programs (CAP_BPF)")
     if not rights.has_btf:
         missing.append("a kernel that describes its types (BTF)")
@@ -51,7 +51,7 @@ def check(facts: Facts) -> None:
         raise HostFault(
             f"requests cannot be traced here: missing {' and '.join(missing)}",
             at=PROGRAM,
-            fix="run as root, or leave out trace and breakdown",
+            fix=f"{rights.fix}, or leave out trace and breakdown",
         )
 
 

@@ -44,7 +44,7 @@ def places(tree: Tree, leader: int, cpus: Sequence[int], outside: Outside | None
     if outside is not None:
         missing |= _missing_outside(outside, every)
     elif "read_bytes" not in tree.table(f"/proc/{leader}/io"):
-        why = "its /proc/PID/io cannot be read: run as root"
+        why = "its /proc/PID/io cannot be read: run as root that has CAP_SYS_PTRACE"
         missing |= dict.fromkeys(DISK, why)
     tids = tree.names(f"/proc/{leader}/task")
     if len(tids) > THREADS_MAX:

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -90,6 +91,7 @@ private:
     const std::vector<std::unique_ptr<Desk>> desks_;
     Line line_;
     int listener_ = -1, ended_ = -1;
+    int spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC); // given up to refuse a connection
 
     // The reader: accepts connections and puts what they ask into the line.
     void read() {
@@ -122,13 +124,23 @@ private:
         epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
     }
 
-    void accept(int epoll, std::unordered_map<int, std::shared_ptr<Connection>> &known) const {
+    void accept(int epoll, std::unordered_map<int, std::shared_ptr<Connection>> &known) {
         const int on = 1;
         for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
             known[fd] = std::make_shared<Connection>(fd);
             watch(epoll, fd);
         }
+        if (errno == EMFILE || errno == ENFILE)
+            refuse();
+    }
+
+    // Accepts a connection and closes it: one that waits for a file would be reported without end.
+    void refuse() {
+        close(spare_);
+        if (const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); fd >= 0)
+            close(fd);
+        spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
 
     bool take(const std::shared_ptr<Connection> &connection) {

@@ -108,9 +108,10 @@ class ThreadPolicy(Actuator):
 
     def lack(self) -> Lack | None:
         """The right to give a thread back what it had."""
-        if rights.has(self.member.on.tree, SYS_NICE):
+        tree = self.member.on.tree
+        if rights.has(tree, SYS_NICE):
             return None
-        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix="run as root (sudo)")
+        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix=rights.fix(tree))
 
     def put(self, level: Level) -> None:
         """Give it to every thread."""

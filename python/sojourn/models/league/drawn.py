@@ -22,6 +22,7 @@ Q, NORMAL_95 = 0.99, 1.96
 N_HI = 368  # fewer requests have no upper end: all are below p99 with more than 2.5 %
 BEYOND = 1 + 1e-6
 COUNTED = 30.0  # expected late requests, from which on their number is normal
+RARE = 0.1  # of requests that are late: up to here a small count of them is Poisson's
 TINY = 1e-12
 TIMES_S = np.geomspace(0.0005, 60.0, 160)
 TIMES: list[float] = TIMES_S.tolist()
@@ -136,17 +137,35 @@ def late(n: int, share: float, luck: float) -> int:
 
     >>> late(1000, 0.01, 0.0), late(100_000, 0.01, 1.0), late(50, 1.0, -3.0)
     (10, 1031, 50)
+    >>> late(20, 1.0, -3.0), late(20, 0.5, 0.0), late(20, 0.99, 3.0)
+    (20, 10, 20)
     """
     mean = n * share
     if mean >= COUNTED:
         wanted = round(mean + luck * math.sqrt(mean * (1 - share)))
         return min(n, max(0, wanted))
+    if share > RARE:
+        return _binomial(n, share, luck)
     chance = min(0.5 * math.erfc(-luck / math.sqrt(2)), 1 - TINY)
     count, term = 0, math.exp(-mean)
     total = term
     while total < chance and count < n:
         count += 1
         term *= mean / count
+        total += term
+    return count
+
+
+def _binomial(n: int, share: float, luck: float) -> int:
+    """The exact quantile, for few requests of which many are late."""
+    if share > 0.5:
+        return n - _binomial(n, 1 - share, -luck)
+    chance = min(0.5 * math.erfc(-luck / math.sqrt(2)), 1 - TINY)
+    count, term = 0, (1 - share) ** n
+    total = term
+    while total < chance and count < n:
+        term *= (n - count) / (count + 1) * share / (1 - share)
+        count += 1
         total += term
     return count
 

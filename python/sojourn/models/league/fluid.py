@@ -100,21 +100,24 @@ class Fluid:
         limit = self.now[WEB].quota
         cpus = float(own) if limit is None else min(float(own), limit)
         held_s = size_s + waits * SLICE_S / 2  # a core, by a request
-        capacity = cpus / held_s  # requests/s
-        down_s, before = min(self.every_s, moment.down_s), self._backlog
-        served_most = capacity * (self.every_s - down_s)
+        # Requests/s. Who waits for the job's slice holds a core, and uses no CPU time.
+        capacity = min(own / held_s, cpus / size_s)
+        before = self._backlog
+        served_most = capacity * max(0.0, self.every_s - moment.down_s)
         self._backlog = max(0.0, before + sum(counts) - served_most)
         throttled, postponed = _throttled(rate, size_s, limit)
         if limit is not None and self._backlog:
             throttled = 1.0
         extra = [_share(waits, SLICE_S), postponed]
-        if before or self._backlog or down_s:
-            extra.append(_behind(before, sum(counts) - served_most, capacity, down_s, self.every_s))
+        if before or self._backlog or moment.down_s:
+            grew = sum(counts) - served_most
+            extra.append(_behind(before, grew, capacity, moment.down_s, self.every_s))
         key = (own, size_s, rate, own / held_s, extra)
         if key != self._key:
             self._key, self._tail = key, self._tail_of(*key)
         self._count(counts)
-        done = rate * self.every_s + before - self._backlog
+        arrived = rate * self.every_s if limit is None else sum(counts)
+        done = arrived + before - self._backlog
         used = min(cpus, max(0.0, done) / self.every_s * size_s)
         job = job_cpus(
             self.shape, self.now[BATCH], used=used, own=own, shared=shared, wants=moment.wants
@@ -148,15 +151,19 @@ class Fluid:
         lucks = self._draw.standard_normal(len(counts)).tolist()
         second = int(self._looks * self.every_s + 1e-9)
         self._looks += 1
-        while len(self.done) <= second:
-            self.done.append(0)
-            self.late.append(0)
+        total = late_total = 0
         for length_s, n, luck in zip(self._parts, counts, lucks, strict=True):
             above = late(n, self._tail.late, luck)
-            self.done[second] += n
-            self.late[second] += above
+            total, late_total = total + n, late_total + above
             for one in self._sums:
                 one.add((length_s, n, above, self._tail, luck))
+        seconds = max(1, round(self.every_s))  # a longer look has the same in each of them
+        while len(self.done) < second + seconds:
+            self.done.append(0)
+            self.late.append(0)
+        for i in range(seconds):
+            self.done[second + i] += _part_of(total, i, seconds)
+            self.late[second + i] += _part_of(late_total, i, seconds)
 
     def _look(self, used: float, waits: float, throttled: float) -> Look:
         second = next(one for one in self._sums if one.length_ms == LOAD_MS)
@@ -170,6 +177,15 @@ class Fluid:
         return seen(
             self.shape, self.now, self._looks * self.every_s, windows, web=web, job=self._job
         )
+
+
+def _part_of(total: int, i: int, parts: int) -> int:
+    """What part `i` of a number has, if it is parted as evenly as whole numbers can be.
+
+    >>> [_part_of(7, i, 3) for i in range(3)]
+    [2, 2, 3]
+    """
+    return (i + 1) * total // parts - i * total // parts
 
 
 def _share(share: float, most_s: float) -> Waits:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +36,8 @@ def late(machine: play.Simulated, moment: Moment, looks: int) -> float:
         (0.3, {"quota": 6.0}, None),  # slices
         (0.5, {"cores": 4}, None),  # cores of its own
         (0.6, {"cores": 0}, 4.5),  # a limit of the service
+        (0.6, {"cores": 0}, 2.0),  # half of what it needs
+        (0.4, {"quota": 6.0}, 5.0),  # a limit, and slices in which it uses no CPU time
     ],
 )
 def test_late_requests_are_as_many_as_where_each_is_simulated(
@@ -50,7 +54,6 @@ def test_late_requests_are_as_many_as_where_each_is_simulated(
         jobs.append(machine.job_s)
         tails.append(machine.period(moment).groups[WEB].windows[-1].p99_ns or 0.0)
     one, other = shares
-    # `Machine` does not carry what exceeds a limit into the next period; `Fluid` does.
     # Requests of a busy moment are late together: a third of the share, and 0.2 %.
     assert abs(one - other) < one / 3 + 0.002
     assert tails[1] == pytest.approx(tails[0], rel=0.2 if quota or one > 0.1 else 0.08)
@@ -104,6 +107,55 @@ def test_what_came_while_it_was_overloaded_or_down_waits() -> None:
     assert machine.late[2] == 0
     machine.period(Moment(load=0.5, down_s=0.1))
     assert machine.late[3] > 0.5 * machine.done[3]
+
+
+def test_who_waits_for_a_slice_takes_no_time_of_the_limit() -> None:
+    # 680 requests/s of 6 ms take 4.1 CPUs; with the waits for the job's slices it would be 4.6.
+    moment, shares = Moment(load=0.4), []
+    for made in (Machine, Fluid):
+        each = []
+        for seed in (1, 2, 3):
+            machine = made(SHAPE, seed)
+            machine.now[BATCH], machine.now[WEB] = Allocation(quota=6.0), Allocation(quota=4.5)
+            each.append(late(machine, moment, 600))
+        shares.append(statistics.mean(each))
+    assert 0.01 < shares[0] < 0.06
+    assert shares[1] == pytest.approx(shares[0], rel=0.5)
+
+
+def test_requests_wait_until_a_service_that_is_down_is_up_again() -> None:
+    waits = []
+    for machine in (Machine(SHAPE, 1), Fluid(SHAPE, 1)):
+        machine.now[BATCH] = Allocation(cores=0)
+        look = machine.period(Moment(load=0.3, down_s=2.0))
+        waits.append(look.groups[WEB].windows[0].p99_ns or 0.0)
+    assert min(waits) > 1.9e9
+    assert waits[1] == pytest.approx(waits[0], rel=0.1)
+
+
+def test_a_service_under_a_limit_uses_what_it_serves_and_no_more() -> None:
+    for load, quota, used in ((0.6, 2.0, 2.0), (0.6, 6.0, 4.08)):
+        for machine in (Machine(SHAPE, 1), Fluid(SHAPE, 1)):
+            machine.now[BATCH], machine.now[WEB] = Allocation(cores=0), Allocation(quota=quota)
+            looks = [machine.period(Moment(load=load)).groups[WEB] for _ in range(200)]
+            cpus = [look.signal("cpu") or 0.0 for look in looks[10:]]
+            assert statistics.mean(cpus) == pytest.approx(used, rel=0.03)
+            if used == quota:
+                assert max(cpus) < quota + 1e-6
+
+
+def test_a_long_look_has_late_seconds_as_short_ones_have() -> None:
+    """The best fixed setting is searched by looks of 10 s, and a rule of one is judged by 1 s."""
+    part = week.scenario(10 * week.HOUR_S, 1000.0)
+    shape = dataclasses.replace(week.SHAPE, target_s=0.008)
+    rows = [
+        play.play(
+            "static", part, 1, {"cores": 24.0}, shape=shape, machine=partial(Fluid, every_s=s)
+        )
+        for s in (1.0, 10.0)
+    ]
+    assert rows[0].violated_s == rows[1].violated_s == 1000 - play.WARM_S
+    assert rows[1].late == pytest.approx(rows[0].late, rel=0.02)
 
 
 def test_arrivals_are_the_same_for_every_controller_and_rows_repeat() -> None:

@@ -11,6 +11,7 @@ import pytest
 from sojourn.controllers.look import Allocation, Group, Look, Window
 from sojourn.models.league import play, stationary
 from sojourn.models.league.fluid import Fluid
+from sojourn.models.league.limit import Limit
 from sojourn.models.league.machine import Machine
 from sojourn.models.league.scenarios import SCENARIOS, Moment
 from sojourn.models.league.sharing import BATCH, WEB, Shape
@@ -51,6 +52,38 @@ def test_without_the_job_it_is_a_queue_of_theory(load: float) -> None:
     spread = float(np.std(means, ddof=1)) / math.sqrt(len(means))
     # Five standard errors, by the differences of six parts.
     assert abs(np.mean(means) - SHAPE.service_s - waits) < 5 * spread
+
+
+@pytest.mark.parametrize("quota", [2.0, 3.0])
+def test_a_service_that_wants_more_than_its_limit_falls_behind(quota: float) -> None:
+    # 1020 requests/s of 4 ms take 4.08 CPUs. What comes after 10 s waits for what is left of it.
+    # Five standard deviations of what 10,200 exponential requests take.
+    wait_s, spread_s = (4.08 / quota - 1) * 10, 0.004 * math.sqrt(2 * 10_200) / quota
+    machine = Machine(SHAPE, 1)
+    machine.now[BATCH], machine.now[WEB] = Allocation(cores=0), Allocation(quota=quota)
+    looks = [machine.period(Moment(load=0.6)).groups[WEB] for _ in range(100)]
+    assert float(np.median(machine._times[-1])) == pytest.approx(wait_s, abs=5 * spread_s)
+    assert all(look.signal("throttled") == 1 for look in looks[2:])
+    assert max(look.signal("cpu") or 0.0 for look in looks) <= quota + 1e-9
+    machine.now[WEB] = Allocation()
+    machine.period(QUIET)
+
+
+def test_a_request_goes_on_in_the_next_period_where_its_limit_is_used_up() -> None:
+    limit = Limit()
+    # 10 ms a period of 100 ms: 6 ms, then 4 of 6 ms, then the rest of it beside what waited.
+    ends = [limit.end_s(start_s, 0.006, 0.1) for start_s in (0.0, 0.01, 0.02, 0.25)]
+    assert ends == pytest.approx([0.006, 0.102, 0.106, 0.256])
+    ran_s, stopped = zip(*(limit.period(begin_s) for begin_s in (0.0, 0.1, 0.2)), strict=True)
+    assert ran_s == pytest.approx((0.010, 0.008, 0.006))
+    assert stopped == (1, 0, 0)
+    assert Limit().end_s(0.0, 0.0025, 0.0) == pytest.approx(0.2005)  # the kernel's least: 1 ms
+
+
+def test_the_use_of_a_service_that_is_slow_for_a_while_is_that_of_then() -> None:
+    row = play.play("null", dataclasses.replace(SCENARIOS["restart"], length_s=200.0), 1)
+    # Half of the peak: 3.4 of 8 CPUs; from 150 s on it takes twice as much for 12 s.
+    assert row.busy == pytest.approx(0.425 * (1 + 12 / 200), abs=0.001)
 
 
 def test_an_idle_job_has_what_the_service_leaves_and_delays_no_one() -> None:

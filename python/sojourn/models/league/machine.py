@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.controllers.look import Allocation, Change, Look, Window
+from sojourn.models.league.limit import Limit
 from sojourn.models.league.scenarios import Moment
 from sojourn.models.league.sharing import (
     BATCH,
@@ -66,6 +67,7 @@ class Machine:
     _times: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=150))
     _job_cpus: float = 0.0
     _lengths_ms: tuple[int, ...] = LENGTHS_MS
+    _limit: Limit = field(default_factory=Limit)
 
     def __post_init__(self) -> None:
         """Its own random numbers, so that every controller sees the same arrivals."""
@@ -113,27 +115,25 @@ class Machine:
         delays: NDArray[np.float64],
         own: int,
     ) -> tuple[NDArray[np.float64], float, float]:
-        """Sojourn times in the order of arrival, CPU time used, and whether it was throttled."""
+        """Sojourn times in the order of arrival, CPU time used, and 1 if it was throttled."""
         free = heapq.nsmallest(own, self._free)
         free += [self._t_s] * (own - len(free))
         heapq.heapify(free)
-        limit = self.now[WEB].quota
-        left_s = np.inf if limit is None else limit * PERIOD_S
-        end_s, busy_s, throttled = self._t_s + PERIOD_S, 0.0, 0.0
+        quota, busy_s = self.now[WEB].quota, 0.0
+        if quota is None:
+            self._limit = Limit()
         times = np.empty(len(arrivals))
         rows = zip(arrivals.tolist(), sizes.tolist(), delays.tolist(), strict=True)
         for i, (arrival, size, delay) in enumerate(rows):
             start = max(arrival, free[0]) + delay
-            if busy_s + size > left_s:
-                throttled = 1.0
-                start = max(start, end_s)
-                left_s += (limit or 0.0) * PERIOD_S
-                end_s += PERIOD_S
+            end = start + size if quota is None else self._limit.end_s(start, size, quota)
             busy_s += size
-            heapq.heapreplace(free, start + size)
-            times[i] = start + size - arrival
+            heapq.heapreplace(free, end)
+            times[i] = end - arrival
         self._free = free
-        return times, busy_s, throttled
+        if quota is None:
+            return times, busy_s, 0.0
+        return times, *self._limit.period(self._t_s)
 
     def _count(self, times: NDArray[np.float64]) -> None:
         second = int(self._t_s - PERIOD_S / 2)

@@ -120,7 +120,7 @@ def play(
     for i in range(count):
         moment = scenario.at(i * run.every_s)
         alone += min(1.0, moment.wants) / count
-        busy += moment.load * shape.peak_rps * shape.service_s / shape.cores / count
+        busy += moment.load * moment.slows * shape.peak_rps * shape.service_s / shape.cores / count
         looks.append(run.period(moment))
         history = History(looks=tuple(looks), memory=memory, constants=constants)
         decision = one.decide(history)

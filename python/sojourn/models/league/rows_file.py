@@ -6,6 +6,8 @@ Other keys may stand beside those that are read.
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -53,18 +55,21 @@ class League(BaseModel):
 
     def worth(self, costs: Costs, servers: int) -> list[dict[str, Any]]:
         """What the batch work is worth that each controller keeps; medians over seeds."""
-        keys = dict.fromkeys((row.scenario, row.controller) for row in self.rows)
-        return [self._worth(scenario, name, costs, servers) for scenario, name in keys]
+        each: dict[tuple[str, str], list[LeagueRow]] = defaultdict(list)
+        for row in self.rows:
+            each[row.scenario, row.controller].append(row)
+        return [self._worth(own, costs, servers) for own in each.values()]
 
-    def _worth(self, scenario: str, name: str, costs: Costs, servers: int) -> dict[str, Any]:
-        own = [r for r in self.rows if (r.scenario, r.controller) == (scenario, name)]
+    @staticmethod
+    def _worth(own: Sequence[LeagueRow], costs: Costs, servers: int) -> dict[str, Any]:
+        """Of the rows of one controller in one scenario."""
         gains = sorted(gain(costs, row.busy, row.batch) for row in own)
         share = statistics.median(row.batch for row in own)
         alone = statistics.median(row.alone for row in own)
         middle = statistics.median(gains)
         return {
-            "scenario": scenario,
-            "controller": name,
+            "scenario": own[0].scenario,
+            "controller": own[0].controller,
             "runs": len(own),
             "violated_s": statistics.median(row.violated_s for row in own),
             "batch": share,

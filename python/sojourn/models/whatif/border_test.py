@@ -32,3 +32,24 @@ def test_a_bound_that_nothing_keeps_has_no_border() -> None:
     gathered = search(mm1, 1e6, 100.0)
     assert (gathered.lo, gathered.value) == (0.0, 0.0)
     assert gathered.hi == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("truth", [7.0, 26.0, 38.0, 50.6, 74.0, 76.0, 88.0])
+@pytest.mark.parametrize("off", [0.02, 0.05, 0.1])
+def test_an_end_lies_where_the_tail_is_decided_and_not_at_the_half_before_it(
+    truth: float, off: float
+) -> None:
+    bound_ns = LOG / (100 - truth) * 1e9
+    asked: list[float] = []
+
+    def tail(rps: float) -> tuple[float, float, float]:
+        asked.append(rps)
+        return mm1(rps, off)
+
+    gathered = search(tail, bound_ns, 100.0)
+    # The interval holds the bound between these two rates.
+    lo, hi = (max(0.0, 100 - (100 - truth) * scale) for scale in (1 + off, 1 - off))
+    assert 0.9 * lo - 0.5 <= gathered.lo <= lo
+    assert hi <= gathered.hi <= 1.1 * hi + 0.5
+    assert gathered.value == pytest.approx(truth, abs=max(0.5, (hi - lo) / 4))
+    assert len(asked) <= 18

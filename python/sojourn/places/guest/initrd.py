@@ -34,7 +34,7 @@ LINKED = re.compile(r"(/\S+) \(0x")
 LDD_S_MAX = 20.0
 SEED_BYTES = 64
 ELF = b"\x7fELF"
-UMASK = 0o077
+UMASK, FILES_OPEN = 0o077, 65_536
 #: Of this machine, where they are: how libraries are found, and the names of protocols and hosts.
 TABLES = ("/etc/ld.so.cache", "/etc/services", "/etc/protocols", "/etc/nsswitch.conf")
 
@@ -48,7 +48,7 @@ class Job:
         cwd: its working folder, all of which goes along.
         leave_out: files there that do not.
         user: whom it runs as; None: root, in the guest.
-        open_files: how many it may have; 0: as the guest's kernel gives.
+        open_files: how many it may have; 0: FILES_OPEN, because its kernel gives 1,024.
         environment: its variables.
         address: of the guest, with the length of the prefix: "10.0.0.2/29".
         settings: of the guest's kernel (sysctl) → value.
@@ -198,9 +198,9 @@ def service(job: Job) -> str:
         who = f"{job.user.uid}:{job.user.gid}"
         become = ["exec start-stop-daemon -S -c", who, "-x", argv[0], "--", *argv[1:]]
     exports = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
-    limit = [f"ulimit -n {job.open_files}"] if job.open_files else []
+    limit = f"ulimit -n {job.open_files or FILES_OPEN}"
     cd = f"cd {shlex.quote(str(job.cwd))} || exit 127"
-    return "\n".join(["#!/bin/sh", *exports, *limit, cd, f"umask {UMASK:03o}", " ".join(become)])
+    return "\n".join(["#!/bin/sh", *exports, limit, cd, f"umask {UMASK:03o}", " ".join(become)])
 
 
 def _base(archive: Archive, made: Made, init: str = "") -> None:

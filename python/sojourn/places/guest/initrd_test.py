@@ -67,6 +67,7 @@ def test_the_service_is_started_as_its_user_with_its_words_unharmed(work: Path) 
     lines = initrd.service(job(work, open_files=9000)).splitlines()
     assert lines[0] == "#!/bin/sh"
     assert "ulimit -n 9000" in lines
+    assert "ulimit -n 65536" in initrd.service(job(work)), "its kernel gives 1,024 unasked"
     assert "umask 077" in lines
     assert lines[-1] == (
         """exec start-stop-daemon -S -c 123:456 -x /bin/sh -- -c 'echo it'"'"'s'"""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sojourn.findings.section import Section
 from sojourn.findings.state import Settle
-from sojourn.questions.blame.suspects import Row
+from sojourn.questions.blame.suspects import Row, named
 from sojourn.stats.interval import Interval
 
 
@@ -22,6 +22,7 @@ class Blames(Section):
         traced: (in words, share of the excess of the slowest, whether a culprit) of the tracer.
         look_why: why the tracer did not look, or its look is not used; "" if it is.
         strangers: who else ran for long on the service's CPUs, and was not suspected.
+        stranger_pids: the processes of each; () where they are not known.
         settle: what would decide what is open; None: nothing is.
     """
 
@@ -37,7 +38,17 @@ class Blames(Section):
     traced: tuple[tuple[str, float, bool], ...] = ()
     look_why: str = ""
     strangers: tuple[str, ...] = ()
+    stranger_pids: tuple[tuple[int, ...], ...] = ()
     settle: Settle | None = None
+
+    @property
+    def strangers_named(self) -> tuple[str, ...]:
+        """Names and processes, because names are shared: `xz (pid 12, 34)`."""
+        pids = (*self.stranger_pids, *((),) * len(self.strangers))
+        return tuple(
+            named(name, list(map(str, ids)))
+            for name, ids in zip(self.strangers, pids, strict=False)
+        )
 
     @property
     def misses(self) -> bool | None:

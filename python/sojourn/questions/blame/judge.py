@@ -71,11 +71,13 @@ class BlameAnswer(Answer):
         section = _comparisons(
             section, windows, names, matters=asked.matters, traces=_traces(looks), seed=seed
         )
+        strangers = _strangers(looks)
         section = replace(
             section,
             traced=tuple(_traced(looks)),
             look_why=next(filter(None, map(_look_why, looks)), ""),
-            strangers=_strangers(looks),
+            strangers=strangers,
+            stranger_pids=tuple(_pids(looks, name) for name in strangers),
         )
         if progress.next is None or data.is_complete:  # else the study's own command goes on
             section = replace(section, settle=_settle(section, data, spec, asked))
@@ -197,6 +199,11 @@ def _strangers(looks: Sequence[Measured]) -> tuple[str, ...]:
     known = {c for one in _valid_windows(looks) for s in one.file.suspects for c in s.comms}
     seen = (task for m in looks for task in m.culprits)
     return tuple(dict.fromkeys(task for task in seen if task not in known))
+
+
+def _pids(looks: Sequence[Measured], name: str) -> tuple[int, ...]:
+    """The processes of a stranger at the last look that has them: others may have ended since."""
+    return next((m.culprit_pids[name] for m in reversed(looks) if name in m.culprit_pids), ())
 
 
 def _reasons(measured: Sequence[Measured], progress: Progress, bound_ns: float) -> Iterator[str]:

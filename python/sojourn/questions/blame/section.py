@@ -231,7 +231,7 @@ class BlameShown(Shown):
             texts.append(f"No look by the tracer is used: {section.look_why}.")
         if section.strangers:
             label = service.label or service.service
-            names = ", ".join(section.strangers[:5])
+            names = ", ".join(section.strangers_named[:5])
             texts.append(
                 f"On the service's CPUs, and not suspected: {names}.{_try(section, label)}"
             )

@@ -112,7 +112,10 @@ def study_data(
 
     def measured(outcome: Outcome) -> Measured:
         if outcome.point.phase is not PHASE:
-            usual = look or Measured(outcome=outcome, culprits=("kswapd0",))
+            pids = {"python": (12, 34)}
+            usual = look or Measured(
+                outcome=outcome, culprits=("kswapd0", "python"), culprit_pids=pids
+            )
             return replace(usual, outcome=outcome)
         why = ("client late",) if verdict is Verdict.UNKNOWN else ()
         return Measured(outcome=replace(outcome, verdict=verdict, reasons=why), own=blamed)
@@ -134,7 +137,8 @@ def test_the_guilty_is_named_with_resource_and_interval_and_the_other_is_cleared
         r"noise:disk@1MB/s cleared \([01]\.\d\d, 0\.\d\d to 1\.\d\d\)\.",
         result.answer,
     ), result.answer
-    assert "Not suspected, but on its CPUs: kswapd0." in result.answer
+    assert "Not suspected, but on its CPUs: kswapd0, python (pid 12, 34)." in result.answer
+    assert section.strangers == ("kswapd0", "python"), "a suspect is named without its numbers"
     text = report.text(result, parts())
     assert "who is to blame" in text
     assert "all run against it stopped" in text

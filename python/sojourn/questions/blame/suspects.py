@@ -18,6 +18,7 @@ from sojourn.questions.blame.paired_costs import Change
 from sojourn.questions.blame.plan import State
 from sojourn.questions.blame.randomisation import Contrast, Floats
 from sojourn.text.numbers import percent
+from sojourn.text.some import some
 from sojourn.visible import in_line
 
 GUILTY, CLEARED, UNDECIDED = "guilty", "cleared", "undecided"
@@ -29,6 +30,15 @@ ORDINARY = ("name:", "cgroup:", "pid:")  # suspects that the study did not start
 LISTED = 3  # processes of a suspect that are listed
 DISK_MIN = 0.1  # of the bytes of the service and all suspects: who moves less has not the disk
 STILL_MAX, USES_MIN = 0.05, 0.01  # of its CPU time while it was stopped; of a CPU, to be judged
+
+
+def named(name: str, processes: Sequence[str]) -> str:
+    """A name with its processes.
+
+    >>> named("xz", ["12"]), named("xz", ["1", "2", "3", "4", "5"]), named("xz", [])
+    ('xz (pid 12)', 'xz (pid 1, 2, 3 and 2 more)', 'xz')
+    """
+    return f"{name} (pid {some(processes, LISTED)})" if processes else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +80,7 @@ class Row:
         each = [f"{pid}: {in_line(name)}" if name else f"{pid}" for pid, name in self.processes]
         if not each or not self.name.startswith(ORDINARY):  # a neighbour's numbers say nothing
             return self.name
-        more = f" and {len(each) - LISTED} more" if len(each) > LISTED else ""
-        return f"{self.name} (pid {', '.join(each[:LISTED])}{more})"
+        return named(self.name, each)
 
     @property
     def is_hidden(self) -> bool:

@@ -33,7 +33,7 @@ def sentence(section: Blames, label: str) -> str:
     if section.misses is not False and section.rows:
         text += _rest(section, q)
     if section.strangers and section.misses is not False:
-        named = ", ".join(section.strangers[:3])
+        named = ", ".join(section.strangers_named[:3])
         text += f" Not suspected, but on its CPUs: {named}."
     return text
 

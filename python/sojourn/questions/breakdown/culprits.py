@@ -119,6 +119,7 @@ def _suspect(
         share_low=min([*lows, 0.0] if len(each) < len(blames) else lows),
         named=named,
         is_named=2 * named > asked,
+        tids=tuple(dict.fromkeys(tid for _, one in sorted(each.items()) for tid in one.tids)),
     )
 
 
@@ -159,9 +160,7 @@ def _sentence(culprits: Culprits, asked: int) -> str:
         who = "no single task can be named" if is_many else "no suspect is to blame"
         of_it = "".join(f", of it {part}" for part in (*reports, behind) if part)
         return f"{head}: {who} in {runs}: these requests take {longer} longer{of_it}"
-    first, *others = [
-        (percent(s.share), f"{s.about} (in {s.named} of {asked} runs)") for s in named
-    ]
+    first, *others = [(percent(s.share), f"{s.who} (in {s.named} of {asked} runs)") for s in named]
     parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *reports]
     return (
         f"{head}: {', '.join(parts)}, {percent(max(0.0, culprits.unexplained_share))} unexplained"

@@ -175,3 +175,27 @@ def replace_q(of: Blame) -> Blame:
 
 def test_no_one_was_asked_for() -> None:
     assert culprits.pooled([]) is None
+
+
+def test_a_task_is_named_with_its_threads_and_the_services_own_ones_change_with_each_start() -> (
+    None
+):
+    named = {"is_named": True}
+    runs = [
+        blame(10, 110e3, suspect(XZ, 50e3, 0.0, tids=tids, **named))
+        for tids in ((12, 34), (12,), (56,))
+    ]
+    result = pooled(*runs)
+    (xz,) = result.suspects
+    assert (xz.tids, xz.who) == ((12, 34, 56), f"{XZ}, threads 12, 34, 56")
+    assert f"50 % of the excess is {XZ}, threads 12, 34, 56 (in 3 of 3 runs)" in result.answer
+    own = "run-queue delay behind `memcached` (its own process)"
+    for about, kind, tids, wanted in (
+        (XZ, "task", (12,), f"{XZ}, thread 12"),
+        (XZ, "task", (1, 2, 3, 4, 5), f"{XZ}, threads 1, 2, 3 and 2 more"),
+        (XZ, "task", (), XZ),
+        (own, "task", (12,), own),
+        ("soft-IRQ NET_RX on its CPU", "softirq", (12,), "soft-IRQ NET_RX on its CPU"),
+    ):
+        (one,) = pooled(blame(10, 110e3, suspect(about, 50e3, 0.0, kind=kind, tids=tids))).suspects
+        assert one.who == wanted

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from sojourn.findings.section import Section
 from sojourn.findings.slow_request import SlowRequest
 from sojourn.plan.points import Verdict
+from sojourn.text.some import some
+
+LISTED = 3  # threads of a suspect
+OWN = "(its own process)"  # how the tracer ends the words of one: a restart gives it other threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class Suspect:
         share_low: lower bound of that (99.5 %), the least of the runs.
         named: runs in which the rule names it.
         is_named: in more than half of those that were asked.
+        tids: threads it was, those of the first run before those of the next.
     """
 
     kind: str
@@ -95,6 +100,15 @@ class Suspect:
     share_low: float
     named: int
     is_named: bool
+    tids: tuple[int, ...] = ()
+
+    @property
+    def who(self) -> str:
+        """In words with the threads of another program, because names are shared."""
+        if self.kind != "task" or not self.tids or self.about.endswith(OWN):
+            return self.about
+        mark = "thread" if len(self.tids) == 1 else "threads"
+        return f"{self.about}, {mark} {some(list(map(str, self.tids)), LISTED)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import disk
 from sojourn.actors.actor import Actor, Role, Stage
@@ -22,10 +22,12 @@ from sojourn.host.activity import STEAL, TICKS_PER_S, cpu_ticks
 from sojourn.host.tree import Tree
 from sojourn.places.process import Process
 from sojourn.plan import Point
-from sojourn.questions.isolation_cost.mechanisms import KINDS, MechanismInputs, timing
-from sojourn.questions.isolation_cost.mechanisms.timing import Timed
 from sojourn.questions.isolation_cost.plan import APPLICATIONS, BUSY, HOST, LOADED, PHASE, RESTARTS
 from sojourn.spec import ServiceSpec
+
+if TYPE_CHECKING:
+    from sojourn.questions.isolation_cost.mechanisms import MechanismInputs
+    from sojourn.questions.isolation_cost.mechanisms.timing import Timed
 
 FILE, FORM = "isolation_cost.json", "sojourn.isolation_cost/1"
 TREE = Tree()
@@ -59,6 +61,12 @@ class IsolationCost(Actor):
 
     def enter(self, stage: Stage) -> None:
         """Apply everything, or make ready to as soon as the load runs."""
+        from sojourn.questions.isolation_cost.mechanisms import (  # noqa: PLC0415 - few points need
+            KINDS,
+            MechanismInputs,
+            timing,
+        )
+
         self._stage = stage
         live = stage.services[stage.point.service]
         if live.turned is None:
@@ -93,6 +101,8 @@ class IsolationCost(Actor):
         self._began.set()
 
     def _under_load(self, inputs: MechanismInputs, seed: int) -> None:
+        from sojourn.questions.isolation_cost.mechanisms import timing  # noqa: PLC0415 - the same
+
         while not self._began.wait(0.05):
             if self._end.is_set():
                 return

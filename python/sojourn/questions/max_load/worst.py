@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from sojourn.analysis import rerun
+from sojourn.analysis.reasons import topic
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.measured import Measured, StudyData
@@ -23,6 +24,7 @@ from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior
 from sojourn.plan.search import NEAR, Search, border_of, scheduled
 from sojourn.questions.max_load.plan import search_of
+from sojourn.samples.failed import LIMITED
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.text.numbers import percent
@@ -38,6 +40,7 @@ METHOD = Method(
 WIDE = 2.0  # hi / lo above which an interval decides nothing
 NARROW = 1.2  # below it there is nothing left to settle
 DIFFERS = 1.05  # ratio from which the undisturbed answer is worth a line of its own
+LIMIT_NEAR = 0.9  # of the rate that a limiter lets pass: from here on it may decide
 STALLS = 3  # in the time near the border; rarer ones cannot be excluded
 _QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
@@ -60,6 +63,8 @@ def judge(
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     border = _border(search.posterior, search.trials, axis) if search.posterior else None
     verdict, reasons = _verdict(search, border, outcomes)
+    if border and (limited := _limited(border, outcomes)):
+        verdict, reasons = Verdict.UNKNOWN, (limited, *reasons)
     is_ended = search.next is None or data.is_complete  # else the study's own command goes on
     return MaxLoad(
         verdict=verdict,
@@ -107,6 +112,21 @@ def _verdict(
         return Verdict.VIOLATED, ()
     doubt = _undecided(border)
     return (Verdict.UNKNOWN, (doubt,)) if doubt else (Verdict.HOLDS, ())
+
+
+def _limited(border: Border, outcomes: Sequence[Outcome]) -> str:
+    """That a rate limiter and not the service sets the border; "" if it does not.
+
+    A limiter lets a burst pass before it refuses, and a short run may fit into it. So a run above
+    the limit can pass, and the border of short runs is not that of long ones. The rate at which a
+    closed loop was served is the limit itself, because it has used up the burst.
+    """
+    for outcome in outcomes:
+        is_reached = border.interval_rps.hi >= LIMIT_NEAR * outcome.achieved_rps
+        for reason in outcome.reasons:
+            if topic(reason) == LIMITED and (outcome.point.offered_rps is not None or is_reached):
+                return reason
+    return ""
 
 
 def _undecided(border: Border) -> str:

@@ -22,6 +22,7 @@ from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
 from sojourn.questions.max_load import section, worst
 from sojourn.questions.max_load.plan import search_of
+from sojourn.samples.failed import LIMITED
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval
 
@@ -114,6 +115,42 @@ def test_where_every_load_misses_the_target_is_violated() -> None:
     assert max_load.verdict is Verdict.VIOLATED
     assert max_load.border
     assert max_load.border.interval_rps.hi == 0
+
+
+LIMIT = f"{LIMITED}: the service refused 90% of the requests with HTTP 429"
+
+
+@pytest.mark.parametrize(
+    ("load", "factor", "verdict"),
+    [
+        (0.0, 1.0, Verdict.UNKNOWN),
+        (0.95, 2.0, Verdict.UNKNOWN),
+        (1.0, 1.0, Verdict.UNKNOWN),
+        (1.0, 2.0, Verdict.HOLDS),
+    ],
+    ids=["all", "the highest loads", "the closed loop, near", "the closed loop, far above"],
+)
+def test_a_border_that_a_rate_limiter_sets_is_none_of_the_service(
+    load: float, factor: float, verdict: Verdict
+) -> None:
+    of, outcomes = whole_of(imagine)
+    highest = max(o.point.offered_rps or 0.0 for o in outcomes)
+    far = [
+        replace(o, achieved_rps=factor * o.achieved_rps) if o.point.offered_rps is None else o
+        for o in outcomes
+    ]
+    free = judged(of, far)
+    assert free.verdict is Verdict.HOLDS
+    refused = [
+        replace(o, reasons=(LIMIT, *o.reasons))
+        if (o.point.offered_rps or math.inf) > load * highest
+        else o
+        for o in far
+    ]
+    limited = judged(of, refused)
+    assert limited.border == free.border, "the numbers stand"
+    assert limited.verdict is verdict
+    assert limited.reasons == ((LIMIT,) if verdict is Verdict.UNKNOWN else ())
 
 
 def test_where_nothing_misses_the_answer_is_at_least() -> None:

@@ -15,7 +15,6 @@ from sojourn.actors.actor import Actor, Role, Running, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.knobs import Offered
 from sojourn.plan import Point
-from sojourn.questions.scheduler_bakeoff import property as what
 from sojourn.questions.scheduler_bakeoff.plan import PHASE
 from sojourn.spec import ServiceSpec
 
@@ -33,6 +32,8 @@ class Properties(Actor):
 
     def enter(self, stage: Stage) -> None:
         """Measure all three, and keep them."""
+        from sojourn.questions.scheduler_bakeoff import property as what  # noqa: PLC0415 - few need
+
         point = stage.point
         labels = (point.service, point.beside[0].service)
         services = [stage.services[label] for label in labels]

@@ -11,7 +11,7 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
-from sojourn.report import people, plot, show, verdict_of_all
+from sojourn.report import disturbed, people, plot, show, verdict_of_all
 from sojourn.report.draw import known
 from sojourn.report.draw.known import Sort
 from sojourn.report.draw.lookup import of_max, of_point, tail_q
@@ -105,7 +105,7 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
         yield show.FEW
     yield from textwrap.wrap(people.invalid_loads(service), width)
     yield from textwrap.wrap(verdict_of_all.text(service), width)
-    yield from textwrap.wrap(people.undisturbed(service), width)
+    yield from textwrap.wrap(disturbed.text(service), width)
 
 
 def _short(point: LoadPoint, asked: float | None) -> str:

@@ -157,7 +157,8 @@
     const run = (await runs.get(home))[points.key[at]];
     for (const [name, text] of Object.entries(run.said)) say(name, text);
     const spec = structuredClone(charts["one-run"]);
-    spec.datasets.rows = run.at.map((second, n) => ({ second, y: run.p99[n], shown: time(run.p99[n]) }))
+    const known = points.believed[at] ? "number" : "not valid";
+    spec.datasets.rows = run.at.map((second, n) => ({ second, y: run.p99[n], shown: time(run.p99[n]), known }))
       .filter(({ y }) => y !== null && y !== "inf");
     const box = document.createElement("div");
     box.className = "chart";

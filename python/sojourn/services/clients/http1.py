@@ -4,7 +4,7 @@
 
 Heads are taken as the generator takes them: a space may precede the colon, a header may go on in
 the next line, and a line that is no header is passed over. The standard library stops at such
-lines, and then waits for a body, because it has not read its length.
+lines, and then waits for a body, because it has not read its length. A zero byte ends both.
 Source: RFC 9112, RFC 9110.
 """
 
@@ -22,6 +22,7 @@ PART_BYTES = 65_536
 SWITCHING = 101  # the last word in HTTP
 WITHOUT_BODY = (SWITCHING, 204, 304)
 _STATUS = re.compile(rb"HTTP/1\.[01] +([1-9][0-9]{2})(?: |$)")
+_CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # which no reason phrase may have
 _CHUNK = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;.*)?")
 
 Headers = Mapping[str, Sequence[str]]
@@ -64,11 +65,13 @@ def _head(file: io.BufferedReader[Any]) -> tuple[int, Headers]:
     lines = _lines(file)
     first = next(lines, b"")
     match = _STATUS.match(first)
-    if not match:
+    if not match or _CONTROL.search(first):
         raise http.client.BadStatusLine(repr(first[:80].decode("latin-1")))
     fields: dict[str, list[str]] = {}
     last: list[str] | None = None
     for line in lines:
+        if b"\0" in line:
+            raise http.client.HTTPException("a zero byte is in its head")
         text = line.decode("latin-1")
         name, colon, value = text.partition(":")
         if text[0] in " \t":

@@ -60,6 +60,8 @@ def test_headers_are_read_in_any_case() -> None:
     [
         (b"+PONG\r\n", "PONG"),
         (b"HTTP/2 200\r\n\r\n", "HTTP/2"),
+        (b"HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n", "x01"),
+        (head(b"X: a\0b", b"Content-Length: 0"), "zero byte"),
         (head(b"Content-Length: 5, 6"), "5, 6"),
         (head(b"Content-Length: -5"), "-5"),
         (head(b"Transfer-Encoding: chunked") + b"x\r\n", "no size"),

@@ -22,6 +22,7 @@ DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY = 0, 1, 3, 4, 7
 END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY = 1, 1, 4, 8, 32
 WINDOW_MAX = (1 << 31) - 1
 FRAME_MAX = 16_384
+BODY_MAX = 1 << 28
 #: Statuses that have a place of their own in RFC 7541, Appendix A.
 KNOWN = {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}
 STATUS_AT = range(8, 15)
@@ -60,7 +61,7 @@ def ask(
     fields = {":method": "GET", ":scheme": scheme, ":authority": authority, ":path": path}
     block = b"".join(map(_field, fields, fields.values())) + _field("user-agent", "sojourn")
     connection.sendall(opening() + frame(HEADERS, END_STREAM | END_HEADERS, 1, block))
-    status, body = 0, b""
+    status, body = 0, bytearray()
     for got in frames(connection, whole_s):
         if got.kind == SETTINGS and not got.flags & ACK:
             connection.sendall(frame(SETTINGS, ACK, 0, b""))
@@ -72,8 +73,10 @@ def ask(
             status = _status(_own(got)) or status
         if got.kind == DATA:
             body += _own(got)
+            if len(body) > BODY_MAX:
+                raise http.client.HTTPException(f"its body has more than {BODY_MAX >> 20} MiB")
         if got.stream == 1 and got.flags & END_STREAM and got.kind in {DATA, HEADERS}:
-            return status, body
+            return status, bytes(body)
     raise http.client.HTTPException("it ended before its reply")
 
 
@@ -138,7 +141,7 @@ def _exactly(connection: socket.socket, count: int, until_s: float) -> bytes:
     while len(got) < count and (part := connection.recv(count - len(got))):
         got += part
         if time.monotonic() > until_s:
-            raise TimeoutError("a reply that does not end")
+            raise TimeoutError("begins a reply that does not end")
     return got
 
 

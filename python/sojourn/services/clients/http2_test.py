@@ -43,3 +43,13 @@ def test_a_greeting_has_to_end_in_time_in_however_small_parts_it_comes() -> None
         theirs.sendall(http2.frame(http2.SETTINGS, 0, 0, bytes(600))[:-1])
         with pytest.raises(TimeoutError, match="does not end"):
             http2.greets(ours, 0.0)
+
+
+def test_a_body_is_read_whole_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = http2.frame(http2.DATA, 0, 1, b"ab") * 3
+    head = SETTINGS + http2.frame(http2.HEADERS, http2.END_HEADERS, 1, b"\x88")
+    end = http2.frame(http2.DATA, http2.END_STREAM, 1, b"c")
+    assert asked(head + parts + end) == (200, b"abababc")
+    monkeypatch.setattr(http2, "BODY_MAX", 6)
+    with pytest.raises(http.client.HTTPException, match="its body has more than"):
+        asked(head + parts + end)

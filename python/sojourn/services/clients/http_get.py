@@ -11,8 +11,10 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from http.client import HTTPException, HTTPResponse
+from typing import TYPE_CHECKING, Any, cast
 
+from sojourn.places.ports import Address
 from sojourn.services.clients import connect, http1, http2
 from sojourn.services.clients.where import HTTP2, SECURED, Where
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 USUAL_S = 5.0  # a part of a reply may take, where no one says otherwise
+ENDLESS = "begins a reply that does not end"  # in faults
 WHOLE_S = 10.0  # a reply may take: one without an end, such as a stream of events, never comes
 
 
@@ -61,8 +64,44 @@ def get(where: Where, path: str, within_s: float) -> Got:
             body_bytes=reply.body_bytes,
             took_s=time.monotonic() - began_s,
             location=reply.header("location"),
-            wants=reply.header("www-authenticate"),
+            wants=", ".join(reply.headers.get("www-authenticate", ())),
         )
+
+
+def text(address: Address, path: str, within_s: float, most: int) -> tuple[int, str]:
+    """Status and body of a page in HTTP/1.
+
+    Args:
+        address: of the server.
+        path: that is asked for.
+        within_s: how long a part of the reply may take, s.
+        most: bytes of the body that are read.
+
+    Returns:
+        (0, ""): it is refused, silent for `within_s`, not HTTP, or does not end in time.
+    """
+    where = Where(scheme="http", host=address.host, port=address.port)
+    try:
+        with _connected(where, within_s) as connection:
+            connection.sendall(http1.request(path, where.named))
+            with io.BufferedReader(_Bounded(connection, within_s, whole_s(within_s))) as file:
+                reply = HTTPResponse(cast("socket.socket", _Read(file)))
+                reply.begin()
+                return reply.status, reply.read(most).decode(errors="replace")
+    except (OSError, HTTPException, ValueError):  # ValueError: of a header that is no number
+        return 0, ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A socket, as far as the standard library reads replies from one."""
+
+    file: io.BufferedReader[Any]
+
+    def makefile(self, mode: str) -> io.BufferedReader[Any]:
+        """Where what it says is read from."""
+        del mode
+        return self.file
 
 
 class _Bounded(io.RawIOBase):
@@ -73,6 +112,7 @@ class _Bounded(io.RawIOBase):
         self._raw = connection.makefile("rb", buffering=0)
         self._within_s, self._whole_s = within_s, whole_s
         self._until_s = time.monotonic() + whole_s
+        self._has_begun = False
 
     def readable(self) -> bool:
         return True
@@ -81,9 +121,16 @@ class _Bounded(io.RawIOBase):
         """The next bytes; TimeoutError if there are none in time."""
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
-            raise TimeoutError(f"a reply that does not end in {self._whole_s:g} s")
+            raise TimeoutError(f"{ENDLESS} in {self._whole_s:g} s")
         self._connection.settimeout(min(self._within_s, left_s))
-        return self._raw.readinto(into)
+        try:
+            count = self._raw.readinto(into)
+        except TimeoutError:
+            if not self._has_begun:
+                raise
+            raise TimeoutError(f"{ENDLESS}: {self._within_s:g} s without more of it") from None
+        self._has_begun = self._has_begun or bool(count)
+        return count
 
     def close(self) -> None:
         self._raw.close()

@@ -75,11 +75,25 @@ def web2(heard: bytes) -> bytes:
     return greeting + early + head + padded + http2.frame(http2.DATA, http2.END_STREAM, 1, b"o")
 
 
+def plain_to_tls(heard: bytes) -> bytes:
+    """A port of TLS that is asked without it, as NGINX and Go answer there."""
+    del heard
+    words = b"Client sent an HTTP request to an HTTPS server.\n"
+    return OK.replace(b"200 OK", b"400 Bad Request") % (len(words), words)
+
+
 def refused2(heard: bytes) -> bytes:
     """HTTP/2 that forbids every page."""
     del heard
     forbidden = http2.frame(http2.HEADERS, 5, 1, b"\x48\x83\x68\x0c\xff")  # 403 in NGINX's code
     return http2.frame(http2.SETTINGS, 0, 0, b"") + forbidden
+
+
+def of_grpc2(heard: bytes) -> bytes:
+    """A server of gRPC, to one who asks for a page."""
+    del heard
+    unsupported = http2.frame(http2.HEADERS, 5, 1, b"\x48\x03415")
+    return http2.frame(http2.SETTINGS, 0, 0, b"") + unsupported
 
 
 def tls(heard: bytes) -> bytes:

@@ -24,6 +24,7 @@ ALIASES = {
     "memcached": "memcache",
     "postgresql": "postgres",
 }
+SHOWN = {"resp": "redis"}  # protocols under the name that people know
 #: Ports where none is given.
 PORTS = {
     "http": 80,
@@ -120,8 +121,8 @@ class Where:
         path = self.path if is_reported else ""
         user = f"{self.user}@" if self.user else ""
         if self.socket is not None:
-            return f"{self.scheme}://{user}unix:{self.socket}{f':{path}' if path else ''}"
-        return f"{self.scheme}://{user}{self.authority}{path}"
+            return f"{shown(self.scheme)}://{user}unix:{self.socket}{f':{path}' if path else ''}"
+        return f"{shown(self.scheme)}://{user}{self.authority}{path}"
 
     def speaking(self, scheme: str) -> Self:
         """The same where this is spoken."""
@@ -143,7 +144,7 @@ def parse(text: str, *, at: str) -> Where:
         SpecFault: it is not a target; what is wrong with it, and one that is right.
 
     >>> parse("redis://cache", at="").url, parse("localhost:8080", at="").authority
-    ('resp://cache:6379', 'localhost:8080')
+    ('redis://cache:6379', 'localhost:8080')
     >>> parse("http://[::1]:8080/a?b=c", at="").url
     'http://[::1]:8080/a?b=c'
     >>> parse("http://unix:/run/app.sock:/a", at="").url
@@ -166,48 +167,66 @@ def parse(text: str, *, at: str) -> Where:
     elif _SINGLE.match(text):
         raise _wrong(text, "two slashes are missing behind its scheme", at)
     scheme = ALIASES.get(scheme, scheme)
-    user, rest = _who(text, rest, at) if scheme in WITH_USER else ("", rest)
+    user, rest = _who(text, scheme, rest, at) if scheme in WITH_USER else ("", rest)
     if scheme and (match := _UNIX.fullmatch(rest)):
         socket, _, path = match[1].partition(":")
         return Where(scheme=scheme, socket=Path(socket), path=path or "/", user=user)
     cut = min((rest.find(mark) for mark in "/?" if mark in rest), default=len(rest))
     authority, path = rest[:cut], rest[cut:]
     if "@" in authority:
-        fix = 'leave it out, and say in [services.load] where it is: auth = "basic:env:NAME"'
-        raise _wrong(_hidden(text), "a name or password does not stand in it", at, fix=fix)
+        raise _with_password(text, scheme, at)
     first, comma, others = authority.partition(",")
     if scheme and scheme not in PORTS and ":" not in first.rpartition("]")[2]:
         fix = f"name one of {', '.join(PORTS)}"
         raise _wrong(text, f"no protocol is called '{scheme}' here", at, fix=fix)
-    host, port = _split(first, PORTS.get(scheme, 0), text, at)
-    for other in others.split(",") if comma else ():
-        _split(other, PORTS.get(scheme, 0), text, at)
+    try:
+        host, port = _first(authority, PORTS.get(scheme, 0), text, at)
+    except SpecFault:
+        if "@" in path:  # a password with a slash: the message would repeat it
+            raise _with_password(text, scheme, at) from None
+        raise
     path = path if path.startswith("/") else f"/{path}"
     path = path if path.isascii() else quote(path, safe=punctuation)  # as browsers send it
     others = f"{comma}{others}"
     return Where(scheme=scheme, host=host, port=port, path=path, others=others, user=user)
 
 
-def _who(text: str, rest: str, at: str) -> tuple[str, str]:
+def _who(text: str, scheme: str, rest: str, at: str) -> tuple[str, str]:
     """Who asks, and the rest, of `USER@HOST…`; a password there is refused, and not shown."""
     before, mark, behind = rest.partition("@")
     if not mark or "/" in before:
         return "", rest
     if ":" in before:
-        fix = 'leave it out, and say in [services.load]: auth = "password:file:PATH"'
-        raise _wrong(_hidden(text), "a password does not stand in it", at, fix=fix)
+        raise _with_password(text, scheme, at)
     return before, behind
 
 
-def _hidden(text: str) -> str:
-    """A target without the password before its host, for messages.
+def shown(scheme: str) -> str:
+    """A scheme as people type it.
 
-    >>> _hidden("redis://:secret@h"), _hidden("http://me:secret@h/")
-    ('redis://:…@h', 'http://me:…@h/')
+    >>> shown("resp"), shown("rediss")
+    ('redis', 'rediss')
     """
-    before, mark, behind = text.rpartition("@")
-    scheme, slashes, who = before.rpartition("//")
-    return f"{scheme}{slashes}{who.partition(':')[0]}:…{mark}{behind}"
+    return SHOWN.get(scheme, scheme)
+
+
+def _with_password(text: str, scheme: str, at: str) -> SpecFault:
+    """A password before the host, which no message repeats, or a name where none may be."""
+    if scheme and scheme not in PORTS:
+        fix = f"name one of {', '.join(PORTS)}, without a name or password"
+        return _wrong(text, f"no protocol is called '{scheme}' here", at, fix=fix)
+    has_user = scheme in WITH_USER
+    where = "password:file:PATH" if has_user else "basic:env:NAME"
+    what = "a password" if has_user else "a name or password"
+    own = f"write {shown(scheme)}://USER@HOST" if has_user else "leave it out"
+    fix = f"{own}, and say where it is: --auth {where}, in a study's [services.load] auth = …"
+    return _wrong(text, f"{what} does not belong in it", at, fix=fix)
+
+
+def _first(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
+    """Host and port of the first server; each of the others is looked at too."""
+    first, *_ = [_split(one, default, text, at) for one in authority.split(",")]
+    return first
 
 
 def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
@@ -241,4 +260,6 @@ def _ascii(host: str, text: str, at: str) -> str:
 
 
 def _wrong(text: str, why: str, at: str, fix: str = "") -> SpecFault:
-    return SpecFault(f"'{text}' is not a target: {why}", at=at, fix=fix or f"write {EXAMPLES}")
+    return SpecFault(
+        f"'{queried.hidden(text)}' is not a target: {why}", at=at, fix=fix or f"write {EXAMPLES}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from sojourn.services.clients.where import Where
         ("memcache://h:,g:2", "memcache://h:11211,g:2"),
         ("http://bücher.example/", "http://xn--bcher-kva.example:80/"),
         ("http://unix:/run/a,b:/c,d", "http://unix:/run/a,b:/c,d"),
-        ("redis://h", "resp://h:6379"),
+        ("redis://h", "redis://h:6379"),
         ("memcache://h,g:2", "memcache://h:11211,g:2"),
         ("http://[::1]:80/x", "http://[::1]:80/x"),
         ("HTTP://h?x", "http://h:80/?x"),
@@ -33,11 +34,11 @@ from sojourn.services.clients.where import Where
         ("grpc://h/a.B/C", "grpc://h:50051/a.B/C"),
         ("grpc://unix:/run/a:/a.B/C", "grpc://unix:/run/a:/a.B/C"),
         ("http://unix:/run/a:/b#c", "http://unix:/run/a:/b"),
-        ("redis://h/2", "resp://h:6379/2"),
-        ("redis://h/", "resp://h:6379"),
+        ("redis://h/2", "redis://h:6379/2"),
+        ("redis://h/", "redis://h:6379"),
         ("rediss://h", "rediss://h:6379"),
         ("valkeys://h:1/2", "rediss://h:1/2"),
-        ("redis://me@h", "resp://me@h:6379"),
+        ("redis://me@h", "redis://me@h:6379"),
         ("rediss://me@unix:/run/a:/2", "rediss://me@unix:/run/a:/2"),
         ("memcache://h/foo?timeout=3", "memcache://h:11211/foo?timeout=3"),
         ("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]:80/"),
@@ -75,11 +76,18 @@ def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
         ("redisx://h", "no protocol is called 'redisx'"),
         ("http://a..b:80/", "'a..b' is not a name of a host"),
         (f"http://{'a' * 64}.example/", "is not a name of a host"),
-        ("redis://me:secret@h", "a password does not stand in it"),
+        ("redis://:se/secret@h", "password"),
+        ("redis://:secret/cret@h", "password"),
+        ("http://me:a//secret@h:80/", "password"),
+        ("redis://:my secret@h", "a space"),
+        ("redis:me:secret@h", "two slashes"),
+        ("foo://me:secret@h", "no protocol is called 'foo'"),
+        ("mysql://me:secret@h:3306/shop", "no protocol is called 'mysql'"),
+        ("redis://me:secret@h", "password does not belong in it"),
         ("memcache://h,", "no host"),
         ("memcache://h,,g", "no host"),
         ("memcache://h,/", "no host"),
-        ("postgres://me:secret@h/shop", "a password does not stand in it"),
+        ("postgres://me:secret@h/shop", "password does not belong in it"),
     ],
 )
 def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> None:
@@ -117,3 +125,17 @@ def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None
         where.parse("postgres://me:secret@h/shop", at="")
     assert "secret" not in str(caught.value)
     assert "password:file:PATH" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        ("redis://app:pw@h", ": a password does not", "redis://USER@HOST, .*--auth password:file:"),
+        ("postgres://me:pw@h/d", ": a password does not", "postgres://USER@HOST, .*--auth"),
+        ("http://me:pw@h/", ": a name or password does not", "leave it out, .*--auth basic:env:"),
+    ],
+)
+def test_who_may_name_a_user_is_shown_how(text: str, what: str, fix: str) -> None:
+    with pytest.raises(SpecFault, match=what) as caught:
+        where.parse(text, at="x")
+    assert re.search(fix, caught.value.fix)

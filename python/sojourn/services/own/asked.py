@@ -21,21 +21,25 @@ from sojourn.services.kind import Json
 from sojourn.services.own.first_replies import (
     NUMBERS,
     REPLY_S,
+    another_protocol,
     check_status,
+    lacks_certificate,
+    late,
     not_spoken,
     numbered,
+    of_certificate,
     of_grpc,
     of_length,
     of_memcache,
     of_postgres,
     span_text,
-    spoken_in,
     text_of,
 )
 from sojourn.services.own.proof import UNSTRETCHED_S, Proof
 from sojourn.services.params import Param, Value
 from sojourn.units import NS_PER_S, show_ns
 
+BAD_REQUEST = 400  # what servers of TLS answer to a request without it
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 BOUNDS = 2.0  # of a first reply: so many times as long as the study's bound
 WANTS_PASSWORD = (b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")  # of RESP
@@ -128,7 +132,8 @@ class Asked:
     def job(self, scheme: str, proof: Proof) -> Mapping[str, Json]:
         """Keys of the generator's job."""
         if scheme in HTTP:
-            own: dict[str, Json] = {"expect_bytes": proof.bytes} if proof.bytes else {}
+            length = max(proof.bytes, self.expect_bytes)  # what the study says needs no proof
+            own: dict[str, Json] = {"expect_bytes": length} if length > 0 else {}
             return {**own, "allow_empty": True} if self.expect_bytes == 0 else own
         if scheme not in KEYS:
             return {}
@@ -232,9 +237,12 @@ class Asked:
                 return Proof(facts=(("password", "asked for, and given by the generator"),))
             raise RefusedError(
                 f"{where.url} needs a password: {text_of(heard)}",
-                'say where it is in [services.load]: auth = "password:file:PATH" or '
-                '"password:env:NAME"; or measure one without requirepass, on a port of its own',
+                "say where it is: --auth password:file:PATH or password:env:NAME, in a study's "
+                '[services.load] auth = "password:file:PATH"; or measure one without requirepass, '
+                "on a port of its own",
             )
+        if not heard and lacks_certificate(where):
+            raise of_certificate(where)
         if not heard.startswith(b"+PONG"):
             raise not_spoken(where, f"PING is answered with {text_of(heard)}")
         return Proof()
@@ -244,6 +252,8 @@ class Asked:
             got = http_get.get(where, numbered(where.path, number), self.within_s)
         except (http.client.HTTPException, OSError) as error:
             raise self._unanswered(where, error) from None
+        if got.status == BAD_REQUEST and another_protocol(where) == talk.TLS:
+            raise not_spoken(where, f"status {got.status}")
         if self.is_plain:
             check_status(where, got)
         return got
@@ -253,23 +263,11 @@ class Asked:
         if isinstance(error, OSError) and error.errno in UNREACHED:
             return unreached(where, error)
         is_cut = where.scheme in SECURED and not isinstance(error, TimeoutError)
-        if is_cut and "certificate required" in f"{error} {talk.refusal(where)}":
-            return RefusedError(
-                f"{where.url} asks for the client's certificate",
-                "give one: --cert FILE --key FILE, in a study's [services.load] cert and key",
-            )
+        if is_cut and lacks_certificate(where, str(error)):
+            return of_certificate(where)
         if not isinstance(error, TimeoutError):
             return not_spoken(where, str(error) or type(error).__name__)
-        name, heard = talk.recognise(where)
-        if heard and name != spoken_in(where):
-            return not_spoken(where, "it gives no reply")
-        why = str(error)
-        late = why if "does not end" in why else f"has not answered within {self.within_s:g} s"
-        return RefusedError(
-            f"{where.url} {late}",
-            'if it takes so long, say how long it may: --bound 30s, in a study bound = "30s"; '
-            "else see the server's own log",
-        )
+        return late(where, str(error), self.within_s)
 
 
 def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:

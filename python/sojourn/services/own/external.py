@@ -33,6 +33,7 @@ from sojourn.services.clients.where import Where
 from sojourn.services.kind import RUNS_ON, Allowance, Endpoint, Service, ServiceKind
 from sojourn.services.own import asked
 from sojourn.services.own.asked import Asked, RefusedError
+from sojourn.services.own.first_replies import text_of
 from sojourn.services.own.proof import Proof
 from sojourn.services.params import Param, Value, settle
 
@@ -141,7 +142,7 @@ def _guessed(at: Where) -> Where:
     scheme = {talk.TLS: "https", "http2": "h2c"}.get(name, name)
     if scheme in where.PORTS:
         return at.speaking(scheme)
-    looks = f"it looks like {talk.NAMES[name]}" if name else f"it says {heard[:40]!r}"
+    looks = f"it looks like {talk.NAMES[name]}" if name else f"it says {text_of(heard)}"
     raise RefusedError(
         f"what {at.authority} speaks is nothing that the generator speaks: {looks}",
         f"name it if it is one of these: {', '.join(where.PORTS)}",

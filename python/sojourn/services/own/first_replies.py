@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import http.client
 
-from sojourn.services.clients import http_get, talk
+from sojourn.services.clients import http_get, queried, talk
 from sojourn.services.clients.reach import RefusedError
-from sojourn.services.clients.where import HTTP2, PORTS, SECURED, Where
+from sojourn.services.clients.where import HTTP2, PORTS, SECURED, Where, shown
 from sojourn.services.own.proof import Proof
 
 REPLY_S = http_get.USUAL_S
 NUMBERS = (0, 10, 100)  # of the items that are asked for first, because their lengths may differ
+REDIRECTS = (301, 302, 303, 307, 308)
 PLACES = ("{}", "{item}")  # of the item's number in a path
+
+LOG = "see the server's own log: it must answer one request before it gets many"
+UNSUPPORTED_TYPE = 415  # what gRPC answers to a plain GET ("gRPC over HTTP2", responses)
+PROXY_AUTHENTICATION = 407  # for the next hop: `Authorization` does not count there (RFC 9110)
+CERTIFICATE = "certificate required"  # in the alert, RFC 8446, 6.2
+_CALL = "if it speaks gRPC, name a call: grpc://HOST:PORT/PACKAGE.SERVICE/METHOD"
+_NO_PAGE = "give the path of a page that is there"
+_OTHERWISE = (
+    "say what it is to be asked: --method POST --header 'Content-Type: application/json' "
+    "--body '{…}', in a study's [services.load] method, header and body"
+)
+#: What helps against a status; LOG against any other.
+_FIXES = {
+    **dict.fromkeys((404, 410), _NO_PAGE),
+    **dict.fromkeys((400, 405, 411, 415, 422), _OTHERWISE),
+    426: "it wants another protocol: try h2c:// or https://, or serve this path in HTTP/1.1",
+    429: "it limits requests: raise its limit for this client, and wait until it answers again",
+}
 
 
 def of_length(length: int, why: str) -> Proof:
@@ -27,25 +46,57 @@ def span_text(lengths: list[int]) -> str:
 def check_status(where: Where, got: http_get.Got) -> None:
     """Refuse a status that the generator would count as an error."""
     at = where.url
-    if got.status in {401, 403, 407}:
+    if got.status == 401 and got.wants and not any(map(_is_spoken, got.wants.split(","))):
+        scheme = got.wants.split(maxsplit=1)[0]
+        raise RefusedError(
+            f"{at} needs credentials: status 401, and takes only {scheme}",
+            "let it take Basic or Bearer (--auth basic:env:NAME or bearer:file:PATH); or serve "
+            "this path without",
+        )
+    if got.status == PROXY_AUTHENTICATION:
+        raise RefusedError(
+            f"{at} is behind a proxy that needs credentials: status {got.status}",
+            "give them: --header 'Proxy-Authorization: env:NAME', in a study's [services.load] "
+            'header = ["Proxy-Authorization: env:NAME"]; or measure the service itself',
+        )
+    if got.status in {401, 403}:
         wants = f" ({got.wants})" if got.wants else ""
         raise RefusedError(
             f"{at} needs credentials: status {got.status}{wants}",
             "say who asks: --auth basic:env:NAME or bearer:file:PATH, in a study's [services.load] "
             'auth = "basic:env:NAME" or header = ["NAME: VALUE"]; or serve this path without',
         )
-    if 300 <= got.status < 400:
-        raise RefusedError(
-            f"{at} redirects: status {got.status} to {got.location or 'nowhere'}",
-            f"ask for {got.location} itself" if got.location else "ask for another path",
-        )
+    if got.status in REDIRECTS and got.location:
+        to = queried.shown(got.location)
+        raise RefusedError(f"{at} redirects: status {got.status} to {to}", f"ask for {to} itself")
     if not 200 <= got.status < 300:
-        raise RefusedError(
-            f"{at} answers with status {got.status}",
-            "give the path of a page that is there"
-            if got.status in {404, 410}
-            else "see the server's own log: it must answer one request before it gets many",
-        )
+        fix = _FIXES.get(got.status, LOG)
+        if got.status == UNSUPPORTED_TYPE and where.scheme in HTTP2:
+            fix = f"{_CALL}; else {fix}"
+        raise RefusedError(f"{at} answers with status {got.status}", fix)
+
+
+def _is_spoken(challenge: str) -> bool:
+    """Whether the generator can answer a challenge, or a part of one."""
+    return challenge.strip().lower().startswith(("basic", "bearer"))
+
+
+def lacks_certificate(where: Where, why: str = "") -> bool:
+    """Whether a server of TLS ends connections for want of the client's certificate.
+
+    Args:
+        where: the server.
+        why: how it ended one already.
+    """
+    return where.scheme in SECURED and CERTIFICATE in f"{why} {talk.refusal(where)}"
+
+
+def of_certificate(where: Where) -> RefusedError:
+    """It asks for the client's certificate."""
+    return RefusedError(
+        f"{where.url} asks for the client's certificate",
+        "give one: --cert FILE --key FILE, in a study's [services.load] cert and key",
+    )
 
 
 def of_grpc(where: Where) -> Proof:
@@ -53,6 +104,8 @@ def of_grpc(where: Where) -> Proof:
     try:
         is_there = talk.greets_in_http2(where, REPLY_S)
     except (http.client.HTTPException, OSError) as error:
+        if lacks_certificate(where, str(error)):
+            raise of_certificate(where) from None
         raise not_spoken(where, str(error) or type(error).__name__) from None
     if not is_there:
         raise not_spoken(where, "it does not greet in HTTP/2")
@@ -104,7 +157,7 @@ def scheme_of(name: str, where: Where) -> str:
     """The scheme of a protocol, as people type it; "" if the generator does not speak it."""
     secured = {"h2c": "h2", "grpc": "grpcs", "resp": "rediss"}.get(where.scheme, "https")
     scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
-    return {"resp": "redis"}.get(scheme, scheme) if scheme in PORTS else ""
+    return shown(scheme) if scheme in PORTS else ""
 
 
 def not_spoken(where: Where, why: str) -> RefusedError:
@@ -122,12 +175,29 @@ def not_spoken(where: Where, why: str) -> RefusedError:
         return RefusedError(
             f"{where.url} {'was asked in' if is_new else 'speaks'} {asked}, but does not answer as "
             f"it should: {why}",
-            "see the server's own log: it must answer one request before it gets many",
+            LOG,
         )
     known = scheme_of(name, where)
     fix = f"try {where.speaking(known).url}" if known else "give another port"
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
+    )
+
+
+def late(where: Where, why: str, within_s: float) -> RefusedError:
+    """It took a connection, and no whole reply came in time."""
+    name, heard = talk.recognise(where)
+    if heard and name != spoken_in(where):
+        return not_spoken(where, "it gives no reply")
+    if why.startswith(http_get.ENDLESS):
+        return RefusedError(
+            f"{where.url} {why}",
+            "give the path of a page: a stream of events has no end, so it has no time",
+        )
+    return RefusedError(
+        f"{where.url} has not answered within {within_s:g} s",
+        'if it takes so long, say how long it may: --bound 30s, in a study bound = "30s"; '
+        "else see the server's own log",
     )
 
 

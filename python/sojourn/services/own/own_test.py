@@ -173,6 +173,20 @@ def test_later_starts_must_answer_as_the_first(monkeypatch: pytest.MonkeyPatch) 
         made.check(AT)
 
 
+def test_a_length_that_the_study_names_is_required_whatever_is_asked() -> None:
+    for load in ({}, {"method": "POST", "body": "x"}):
+        made = built(expect_bytes=500).adapted(load)
+        assert made.endpoint(AT).job == {"expect_bytes": 500}
+        assert built().adapted(load).endpoint(AT).job == {}
+    assert built(expect_bytes=0).endpoint(AT).job == {"allow_empty": True}
+
+
+def test_a_program_may_stand_in_the_command_line() -> None:
+    text = "import http.server; " * 30
+    made = built(argv=f"sh -c '{text}' {{port}}", user="nobody", folder="/")
+    assert made.words[2] == text
+
+
 def test_workers_are_found_by_name_or_command_line() -> None:
     tasks = [
         Task(pid=10, tid=10, name="app", command="app --serve"),

@@ -24,7 +24,7 @@ SHOWN = "…"  # in place of every value
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
 _SECRETS = re.compile(
     r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|CREDENTIALS?|"
-    r"AUTH|AUTHORIZATION|COOKIE|APIKEY|DSN|SAS|PAT)(?:$|_)|PASSWORD|SECRET|APIKEY|CREDENTIAL",
+    r"AUTH|AUTHORIZATION|COOKIE|APIKEY|DSN|SAS|PAT|JWT|BEARER|CREDS?)(?:$|_)|PASSWORD|SECRET|APIKEY|CREDENTIAL",
     re.IGNORECASE,
 )
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.*))?", re.DOTALL)
@@ -33,6 +33,12 @@ _HIDDEN = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[/.~{-].*|(?:env|file):.*|none|null|auto|default|", re.DOTALL)  # of an option
+#: A part of a connection string, such as `Server=h;Password=x` or `host=h password=x`.
+_IN_STRING = re.compile(
+    r"(?:^|[;&?\s])(?:password|passwd|pwd|secret|(?:shared)?accesskey|accountkey|"
+    r"sharedaccesssignature)\s*=\s*['\"]?[^;&\s'\"]",
+    re.IGNORECASE,
+)
 _IN_URL = re.compile(r"://[^/?#\s]*:[^/?#\s]*@")  # user and password before a host
 
 
@@ -109,7 +115,7 @@ def check_words(words: Sequence[str], *, at: str) -> None:
         if match and value is None:
             value = words[nth + 1] if nth + 1 < len(words) else ""
         is_set = bool(_HIDDEN.search(name)) and not _is_plain(value or "")
-        if is_set or _IN_URL.search(word) or KNOWN.search(word):
+        if is_set or _holds_secret(word):
             raise SpecFault(
                 f"{f'--{name}' if is_set else f'word {nth + 1}'} looks like a secret, and a "
                 "command line is seen by all, and the record has it",
@@ -153,7 +159,12 @@ def _of_file(line: str, file: str, at: str) -> Variable:
 
 def _is_secret(name: str, value: str) -> bool:
     is_named = _SECRETS.search(name) is not None and not PUBLIC.fullmatch(value)
-    return is_named or bool(_IN_URL.search(value) or KNOWN.search(value))
+    return is_named or _holds_secret(value)
+
+
+def _holds_secret(text: str) -> bool:
+    """Whether a part of a text is a secret by its form, whatever the text's name is."""
+    return any(form.search(text) for form in (_IN_URL, _IN_STRING, KNOWN))
 
 
 def _lines(file: str, at: str) -> list[str]:

@@ -55,6 +55,14 @@ def test_no_value_is_shown(tmp_path: Path) -> None:
         f"UPSTREAM=http://:{HIDDEN}@proxy",
         f"X=-----BEGIN RSA PRIVATE KEY----- {HIDDEN}",
         f"X=ghp_{HIDDEN}",
+        f"JWT={HIDDEN}",
+        f"DB_CREDS={HIDDEN}",
+        f"CONN=Server=h;User=u;Password={HIDDEN}",
+        f"CONN=host=h password='{HIDDEN}'",
+        f"STORE=AccountName=a;AccountKey={HIDDEN}",
+        f"ALERTS=https://hooks.slack.com/services/{HIDDEN}",
+        f"X=glpat-{HIDDEN}",
+        f"X=sk-ant-{HIDDEN}",
         HIDDEN,
         f"1={HIDDEN}",
     ],
@@ -70,6 +78,8 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(word: str) -> None
     "word",
     [
         "GOGC=50",
+        "CREDIT=x",
+        "MODE=nosecret=x",
         "MONKEY=1",
         "KEYBOARD=us",
         "PASSIVE=x",
@@ -127,6 +137,7 @@ def test_a_file_of_variables_that_cannot_be_read_is_named(tmp_path: Path) -> Non
         [f"--auth-token={HIDDEN}"],
         [f"--upstream=postgres://u:{HIDDEN}@db/x"],
         [f"ghp_{HIDDEN}"],
+        [f"--dsn=host=h password={HIDDEN}"],
     ],
 )
 def test_a_secret_in_a_command_line_is_refused_and_not_repeated(words: list[str]) -> None:
@@ -165,6 +176,8 @@ def test_a_command_line_without_secrets_is_taken(words: list[str]) -> None:
         f"http://h/?a=ghp_{HIDDEN}",
         f"postgres://me@h/shop?password={HIDDEN}",
         f"http://unix:/run/a:/x?apikey={HIDDEN}",
+        f"https://h/?subscription-key={HIDDEN}",
+        f"https://h/?jwt={HIDDEN}",
     ],
 )
 def test_a_secret_in_a_target_is_refused_without_its_value(target: str) -> None:

@@ -59,6 +59,18 @@ def fork(act):
         act()
     return pid
 
+def serve(its):
+    sock.close()
+    taken = []
+    while True:
+        taken += socket.recv_fds(its, 1, 1)[1]
+
+def hand(mine):
+    while True:
+        one = sock.accept()[0]
+        socket.send_fds(mine, [b"x"], [one.fileno()])
+        one.close()
+
 told = {"self": os.getpid(), "port": sock.getsockname()[1] if where == "tcp" else 0}
 if how == "activated":  # socket activation: it holds, the server accepts; and it runs a job
     told["server"] = start(TAKE, fd, "99")
@@ -81,6 +93,13 @@ elif how == "relay":  # docker-proxy and the like: the server is behind it, on a
 elif how == "relays":  # one for each family, as Docker has them
     told["relays"] = [start(NAMED + TAKE, fd, "2"), start("# another\n" + NAMED + TAKE, fd, "2")]
     sock.close()
+elif how == "handed":  # it takes connections for a process that did not come of it
+    mine, its = socket.socketpair(socket.AF_UNIX)
+    read, write = os.pipe()
+    first = fork(lambda: os.write(write, str(fork(lambda: serve(its))).encode()) and os._exit(0))
+    os.waitpid(first, 0)
+    told["server"] = int(os.read(read, 99))
+    fork(lambda: hand(mine))
 elif how == "asleep":
     told["server"] = [start(LOOK), start("# another\n" + LOOK)]
 elif how in ("ancestor", "forked_ancestor"):  # the lab is a job of the supervisor
@@ -233,6 +252,15 @@ def test_who_passes_connections_on_is_not_the_server(
         its = external.processes_at(at, int(str(report[name])), "")
         assert its is not None
         assert its.pid == report[name]
+
+
+def test_who_hands_connections_to_a_stranger_is_not_the_server(run: Callable[..., Table]) -> None:
+    """Its CPU time, which is next to none, was that of the service."""
+    report = run("handed")
+    with pytest.raises(serving.AmbiguousError) as caught:
+        foreign_service(report)
+    assert str(report["server"]) in str(caught.value)
+    assert str(report["self"]) in str(caught.value)
 
 
 def test_several_forwarders_at_one_port_are_none_either(run: Callable[..., Table]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -163,7 +164,9 @@ def check_files(words: Sequence[str], folder: Path, *, is_open: bool) -> None:
             fix="give its full path, or install it; words of a shell need one: sh -c '…'",
         )
     named = [folder, Path(program), *(folder / word for word in words[1:] if "{" not in word)]
-    closed = [path for path in named if path.exists() and not _is_reached(path)]
+    # A text of a program may be too long for a name, and `Path.exists` raises then.
+    there = (path for path in named if os.path.exists(path))  # noqa: PTH110
+    closed = [path for path in there if not _is_reached(path)]
     if closed and not is_open:
         raise HostFault(
             f"user {SERVERS} cannot reach {closed[0]}",

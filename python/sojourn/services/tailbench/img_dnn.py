@@ -10,11 +10,12 @@ import functools
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sojourn import late, programs
-from sojourn.services.capabilities import Rows
+from sojourn.errors import HostFault
+from sojourn.services.capabilities import Needs, Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
@@ -32,6 +33,9 @@ IMAGES = 1 << 32  # stream of the images; layers have those below
 NEAR = 2e-3  # between single precision in lanes and double
 FORM = re.compile(r"query +(\d+) class (\d)\nlogits((?: +-?\d+\.\d{4}){10})\n")
 REPLY_BYTES = 132
+WEIGHT_BYTES = 4
+SHARE = 0.5  # of the memory that is free, for its weights and for the lab's own
+BLOCK = 1 << 18  # weights that the lab takes at once, in numbers that are longer
 
 PARAMS = (
     Param(
@@ -53,14 +57,18 @@ class ImgDnn(Queries):
 
     def setup(self) -> Rows:
         """Version, network and workers as (name, text), for people."""
-        h = self.hidden
-        weights = PIXELS * h + 2 * h * h + h * CLASSES
+        h, mb = self.hidden, weights_bytes(self.hidden) / 1e6
         return (
             ("version", self.version()),
-            ("network", f"{PIXELS}-{h}-{h}-{h}-{CLASSES}, {4 * weights / 1e6:.3g} MB of weights"),
+            ("network", f"{PIXELS}-{h}-{h}-{h}-{CLASSES}, {mb:.3g} MB of weights"),
             ("queries", f"{self.queries} images, seed {self.seed}"),
             *self.why,
         )
+
+    def needs(self) -> Needs:
+        """What its weights take, beside what every service may have."""
+        usual = Queries.needs(self)
+        return replace(usual, memory_bytes=usual.memory_bytes + weights_bytes(self.hidden))
 
     @property
     def work(self) -> tuple[str, ...]:
@@ -89,8 +97,8 @@ def logits(seed: int, hidden: int, query: int) -> NDArray[np.float64]:
     values = np.asarray(units(images, query * PIXELS, PIXELS).astype(np.float32), np.float64)
     layers = weights(seed, hidden)
     for layer in layers[:-1]:
-        values = np.maximum(layer @ values, 0.0)
-    return np.asarray(layers[-1] @ values, np.float64)
+        values = np.maximum(_sums(layer, values), 0.0)
+    return _sums(layers[-1], values)
 
 
 @functools.lru_cache(maxsize=2)
@@ -99,23 +107,57 @@ def weights(seed: int, hidden: int) -> tuple[NDArray[np.float32], ...]:
     widths = (PIXELS, hidden, hidden, hidden, CLASSES)
     made = []
     for nth, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
-        reach = np.sqrt(6.0 / (inputs + outputs))
-        drawn = reach * (2.0 * units(stream(seed, nth), 0, inputs * outputs) - 1.0)
-        made.append(np.asarray(drawn.astype(np.float32).reshape(outputs, inputs), np.float32))
+        reach, count = np.sqrt(6.0 / (inputs + outputs)), inputs * outputs
+        layer = np.empty(count, np.float32)
+        for first in range(0, count, BLOCK):
+            drawn = units(stream(seed, nth), first, min(BLOCK, count - first))
+            layer[first : first + BLOCK] = reach * (2.0 * drawn - 1.0)
+        made.append(layer.reshape(outputs, inputs))
     return tuple(made)
+
+
+def _sums(layer: NDArray[np.float32], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a layer makes of values, in double precision; some rows of it at a time."""
+    outputs, inputs = layer.shape
+    rows = max(1, BLOCK // inputs)
+    parts = (layer[first : first + rows] @ values for first in range(0, outputs, rows))
+    return np.concatenate(list(parts))
+
+
+def weights_bytes(hidden: int) -> int:
+    """Memory that the weights of a network take."""
+    return WEIGHT_BYTES * hidden * (PIXELS + 2 * hidden + CLASSES)
+
+
+def check_memory(hidden: int, allowance: Allowance) -> None:
+    """Refuse a network that does not fit, once as the service and once as the lab's own.
+
+    Raises:
+        HostFault: so it is.
+    """
+    wanted, room = 2 * weights_bytes(hidden), int(allowance.memory_bytes * SHARE)
+    if wanted > room:
+        raise HostFault(
+            f"weights of {wanted >> 21} MiB, which the lab has as well, do not fit: memory allows "
+            f"{room >> 20} MiB for both",
+            at=f"service {NAME}, hidden = {hidden}",
+            fix="give a smaller width, or free memory",
+        )
 
 
 def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
     got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
+    hidden = int(got["hidden"] or 1)
+    check_memory(hidden, allowance)
     return ImgDnn(
         path=programs.find(PROGRAM),
         threads=threads,
         queries=int(got["queries"] or 1),
         seed=int(got["seed"] or 0),
         port=int(got["port"] or 0),
-        hidden=int(got["hidden"] or 1),
+        hidden=hidden,
         why=why,
     )
 

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,6 +31,7 @@ from sojourn.services.capabilities import (
     Versioned,
     reply_s,
 )
+from sojourn.services.clients import http_get
 from sojourn.services.kind import Allowance, Endpoint, Json, Program, Start
 from sojourn.services.params import Param, Value
 
@@ -136,16 +136,8 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
 
     def _ask(self, query: int, address: Address, within_s: float) -> str | None:
         """The body of an answer; None if it is refused, silent for too long, or no answer."""
-        connection = HTTPConnection(address.host, address.port, timeout=within_s)
-        try:
-            connection.request("GET", PATTERN.format(query))
-            reply = connection.getresponse()
-            body = reply.read(REPLY_MAX).decode(errors="replace")
-        except (OSError, HTTPException):
-            return None
-        finally:
-            connection.close()
-        return body if reply.status == HTTPStatus.OK else None
+        status, body = http_get.text(address, PATTERN.format(query), within_s, REPLY_MAX)
+        return body if status == HTTPStatus.OK else None
 
     def filling(self) -> Filling:
         """So many requests that every worker has touched what it needs."""
@@ -158,7 +150,8 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
             RunFault: one is wrong.
         """
         within_s = max(ANSWER_S_MAX, reply_s(self))
-        sample = sorted({0, 1, self.queries // 3, self.queries // 2, self.queries - 1})
+        last = self.queries - 1
+        sample = sorted({0, min(1, last), self.queries // 3, self.queries // 2, last})
         for query in sample:
             text = self._ask(query, address, within_s)
             if text is None or not self.is_answer(query, text):
@@ -168,7 +161,8 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
                     at=f"{self.path.name} at {address}",
                     fix=f"see service.log in the point's folder; {self.fix}",
                 )
-        return (("answers checked", f"{len(sample)} queries, {self.against}"),)
+        many = "1 query" if len(sample) == 1 else f"{len(sample)} queries"
+        return (("answers checked", f"{many}, {self.against}"),)
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Its workers in their order, by the names of their threads."""

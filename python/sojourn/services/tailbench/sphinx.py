@@ -21,6 +21,7 @@ NAME = sphinx.NAME
 WORKER_BYTES = 160 << 20  # a decoder with its model
 LOAD_S = 30.0  # of a decoder, on a machine that is very busy
 REPLY_S = 120.0
+END_S = 30.0  # for what is being decoded, by workers that take turns; then it reports
 WARM = 2  # requests a worker: each goes through the whole model
 
 
@@ -41,8 +42,9 @@ class Sphinx(Words, Slow):
         return replace(Words.needs(self), memory_bytes=memory_bytes)
 
     def start(self, work: Path, address: Address) -> Start:
-        """As all of them; each worker's decoder reads the model first."""
-        return replace(Words.start(self, work, address), ready_s=LOAD_S * (self.threads + 1))
+        """As all of them; each worker's decoder reads the model first, and ends what it began."""
+        usual = Words.start(self, work, address)
+        return replace(usual, ready_s=LOAD_S * (self.threads + 1), stop_s=END_S)
 
     def reply_s(self) -> float:
         """A line of many recordings is long."""

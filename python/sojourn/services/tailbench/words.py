@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +19,7 @@ from sojourn import late
 from sojourn.install import MANIFEST, Made, Part, answers
 from sojourn.places.ports import Address
 from sojourn.services.capabilities import Prepares, Rows, reply_s
+from sojourn.services.clients import http_get
 from sojourn.services.kind import Allowance, Endpoint
 from sojourn.services.params import Value, settle
 from sojourn.services.tailbench.queries import (
@@ -66,7 +66,7 @@ class Words(Queries, Prepares):
     def setup(self) -> Rows:
         """Version, inputs and workers as (name, text), for people."""
         facts = tuple(self.made.facts.items())
-        asked = f"{self.queries} of {len(self.known)} inputs, seed {self.seed}"
+        asked = f"{self.queries} queries for {len(self.known)} inputs, seed {self.seed}"
         return (("version", self.version()), *facts, ("asked", asked), self.paper, *self.why)
 
     @property
@@ -122,16 +122,8 @@ class Words(Queries, Prepares):
 
     def ready(self, address: Address, within_s: float) -> bool:
         """Whether it is there with all its workers; no query waits in the line for that."""
-        connection = HTTPConnection(address.host, address.port, timeout=within_s)
-        try:
-            connection.request("GET", READY)
-            reply = connection.getresponse()
-            text = reply.read(REPLY_MAX).decode(errors="replace")
-        except (OSError, HTTPException):
-            return False
-        finally:
-            connection.close()
-        return reply.status == HTTPStatus.OK and text == f"{self.threads} workers\n"
+        reply = http_get.text(address, READY, within_s, REPLY_MAX)
+        return reply == (HTTPStatus.OK, f"{self.threads} workers\n")
 
 
 def settled(

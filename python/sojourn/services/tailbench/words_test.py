@@ -122,8 +122,10 @@ def test_a_slow_service_has_time_to_answer(fake: Words) -> None:
     assert job["timeout"] == job["drain"] == "120s"
     assert reply_s(speech) == 120.0
     assert speech.filling().requests == 4
-    assert speech.start(Path("/w"), at).ready_s == 90.0
+    start = speech.start(Path("/w"), at)
+    assert (start.ready_s, start.stop_s) == (90.0, 30.0), "eight decoders on two CPUs take 4 s"
     assert dict(fake.setup())["corpus"] == "small"
+    assert dict(fake.setup())["asked"] == "50 queries for 3 inputs, seed 5"
     assert all("P8" in dict(built(name).setup())["paper"] for name in NAMES)
 
 

@@ -23,6 +23,10 @@ USER, DATABASE, SUPERUSER = "sojourn", "shore", "postgres"
 TEMPLATE, DATA, RULES = "template", "data", "pg_hba.conf"
 # Measured on 15.18: rows with their indexes, and an empty cluster.
 BYTES_PER_STOCK, BYTES_PER_CUSTOMER, BYTES_OF_NOTHING = 480, 2_300, 64 << 20
+# Log that is written while rows are put in, by their bytes: 1.5 was measured. In single-user mode
+# nothing is removed before the end, and then files of the log are recycled up to `max_wal_size`.
+LOG_SHARE, LOG_MAX_GB = 1.5, 4
+LOG_BYTES = 1 << 30  # max_wal_size of the server under load, its default
 PREPARE_S_MAX = 1_800.0
 
 
@@ -135,7 +139,7 @@ class _Maker:
             "fsync": "off",
             "autovacuum": "off",
             "jit": "off",
-            "max_wal_size": "4GB",
+            "max_wal_size": f"{LOG_MAX_GB}GB",
             "wal_level": "minimal",
             "max_wal_senders": "0",
             "dynamic_shared_memory_type": "mmap",
@@ -162,6 +166,22 @@ def statements(scale: Scale) -> str:
 
 
 def data_bytes(scale: Scale) -> int:
-    """How much disk a cluster takes before load."""
-    rows = scale.items * BYTES_PER_STOCK + 10 * scale.customers * BYTES_PER_CUSTOMER
-    return scale.warehouses * rows + BYTES_OF_NOTHING
+    """How much the data of a cluster take before load, without the log of how they came in."""
+    return _row_bytes(scale) + BYTES_OF_NOTHING
+
+
+def made_bytes(scale: Scale) -> int:
+    """How much disk a cluster takes that was made, and so each copy of it."""
+    log = round(LOG_SHARE * _row_bytes(scale))
+    return data_bytes(scale) + min(log, LOG_MAX_GB << 30)
+
+
+def disk_bytes(scale: Scale) -> int:
+    """How much disk there must be: first for all of the log, then for a copy that is loaded."""
+    making = data_bytes(scale) + round(LOG_SHARE * _row_bytes(scale))
+    return max(making, 2 * made_bytes(scale) + LOG_BYTES)
+
+
+def _row_bytes(scale: Scale) -> int:
+    each = scale.items * BYTES_PER_STOCK + 10 * scale.customers * BYTES_PER_CUSTOMER
+    return scale.warehouses * each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -63,7 +64,9 @@ class Home:
     @property
     def exported(self) -> str:
         """The same as words of a shell."""
-        return "".join(f"export {name}='{value}'; " for name, value in self.environment.items())
+        return "".join(
+            f"export {name}={shlex.quote(value)}; " for name, value in self.environment.items()
+        )
 
     def at(self, work: Path) -> Home:
         """The copy of it in a working folder."""

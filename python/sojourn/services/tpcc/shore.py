@@ -51,8 +51,8 @@ SHELL = Path("/bin/sh")
 THREADS_PAPER = 8  # P6, the most of its scenarios
 ITEMS_MIN, CUSTOMERS_MIN = 1_000, 30
 SPARE = 16  # connections beside those that load: readiness, checks, what the server reserves
-WAL_BYTES = 1 << 30  # max_wal_size, the server's default
 CONNECTION_BYTES = 12 << 20
+AUDIT_S, AUDITED_PER_S = 60.0, 20 << 20  # of all rows, bytes: as fast as they are copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
         return Start(
             program=SHELL,
             words=words,
-            ready_s=60.0 + cluster.data_bytes(self.scale) / (20 << 20),
+            ready_s=60.0 + cluster.made_bytes(self.scale) / (20 << 20),
             stop=signal.SIGQUIT,
             stop_s=10.0,
             carries=self.home.carries,
@@ -208,10 +208,15 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
         Raises:
             RunFault: they do not add up, or it does not answer.
         """
+        within_s = AUDIT_S + cluster.data_bytes(self.scale) / AUDITED_PER_S
         try:
-            text = self._ask(address, "SELECT audit()", 60.0)
+            text = self._ask(address, "SELECT audit()", within_s)
         except SqlError as error:
-            text = str(error)
+            raise RunFault(
+                f"whether the database is consistent is unknown: {error}",
+                at=f"shore at {address}, SELECT audit(), {within_s:.0f} s",
+                fix="see service.log in the point's folder; give fewer warehouses if it was slow",
+            ) from None
         match = re.fullmatch(r"orders (\d+) payments (\d+) flaws none", text)
         if match is None:
             raise RunFault(
@@ -255,7 +260,7 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
             at=f"service shore, buffers_mb = {buffers_mb}",
             fix=f"give at most {allowance.memory_bytes >> 21}",
         )
-    wanted = 2 * cluster.data_bytes(scale) + WAL_BYTES
+    wanted = cluster.disk_bytes(scale)
     if allowance.disk_bytes is not None and wanted > allowance.disk_bytes:
         raise HostFault(
             f"{scale.warehouses} warehouses take {wanted >> 20} MiB of disk with a copy and the "

@@ -1,11 +1,11 @@
 -- TPC-C as TailBench's shore asks it, cut to its two writing transactions: tables, rows, functions.
 --
 -- Everything is drawn from numbers, never from random(): request n always asks the same of the database,
--- and what it must answer is computed anew by shore.py. The server reads this file in single-user mode,
+-- and what it must answer is computed anew by answers.py. The server reads this file in single-user mode,
 -- where a semicolon and an empty line end a command: there are no empty lines within one.
--- @WAREHOUSES@, @CUSTOMERS@ (in a district) and @ITEMS@ are put in by shore.py.
+-- @WAREHOUSES@, @CUSTOMERS@ (in a district) and @ITEMS@ are put in by cluster.py.
 -- Source: TPC Benchmark C, Standard Specification 5.11: 1.3 (tables), 2.4 (New-Order), 2.5 (Payment),
--- 3.3.2 (consistency), 4.3.3 (population). Left out, and said in docs/howto/shore.md: customers by name,
+-- 3.3.2 (consistency), 4.3.3 (population). Left out, and said in docs/howto/postgres.md: customers by name,
 -- orders that are rolled back, and the three transactions that only read or deliver.
 
 -- The last of two rounds of Lehmer's generator, mixed. Single expressions, so that they are put in place.

@@ -159,6 +159,27 @@ def test_rows_that_do_not_add_up_are_found_out(
         assert service.audit(address)
 
 
+def test_an_audit_that_is_not_answered_says_nothing_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres, "home", lambda: NOWHERE)
+    waited: list[float] = []
+
+    def silent(_: Shore, __: Address, ___: str, within_s: float) -> str:
+        waited.append(within_s)
+        raise SqlError("timed out")
+
+    monkeypatch.setattr(Shore, "_ask", silent)
+    sizes = {"customers": 3_000, "items": 100_000}
+    for warehouses in (1, 200):
+        service = built(**{**sizes, "warehouses": warehouses})
+        with pytest.raises(RunFault, match="is unknown: timed out") as caught:
+            service.audit(Address("127.0.0.1", 1))
+        assert "believed" not in caught.value.fix
+    assert 60 < waited[0] < 80
+    assert waited[1] > 1_000, "23 GB are not read in a minute"
+
+
 def test_a_wrong_answer_ends_the_check(
     served: tuple[Shore, Address, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

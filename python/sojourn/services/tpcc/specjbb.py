@@ -8,6 +8,7 @@ pinned. What it must answer is replayed by `company`.
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -62,7 +63,8 @@ PARAMS = (
     Param(
         name="heap_mb",
         unit="MB",
-        about="of the Java heap; default: 512, or half of the memory that is free",
+        about="of the Java heap; default: 512, more where its warehouses need it, at most half of "
+        "the memory that is free",
         default=None,
         lo=32,
         hi=1 << 20,
@@ -194,8 +196,8 @@ def heap_of(value: Value | None, warehouses: int, items: int, allowance: Allowan
         HostFault: it does not fit into memory, or the company not into it.
     """
     fits = int(allowance.memory_bytes * SHARE) >> 20
-    heap_mb = int(value) if value is not None else min(HEAP_MB, fits)
-    needed_mb = int(warehouses * items * ITEM_BYTES / SHARE) >> 20
+    needed_mb = math.ceil(warehouses * items * ITEM_BYTES / SHARE / (1 << 20))
+    heap_mb = int(value) if value is not None else min(max(HEAP_MB, needed_mb), fits)
     if heap_mb > fits or needed_mb > heap_mb:
         raise HostFault(
             f"a heap of {heap_mb} MB is not possible: {warehouses} warehouses of {items} items "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -126,6 +127,24 @@ def test_books_that_do_not_agree_are_found_out(
         fake(monkeypatch, books=books).check(AT)
 
 
+def test_books_without_a_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = fake(monkeypatch)
+    monkeypatch.setattr(Fake, "audit_table", lambda *_: {"state": "holds", "orders": 0})
+    with pytest.raises(RunFault, match="do not say delivered, lapsed, payments, quantity"):
+        service.check(AT)
+    monkeypatch.setattr(Trade, "_get", lambda *_: (200, "[]"))
+    assert Trade.audit_table(service, AT, 1.0) is None
+
+
+def test_of_large_queries_fewer_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = replace(fake(monkeypatch), batch=200)
+    monkeypatch.setattr(trade, "REPLAYED_MAX", 600)
+    assert dict(service.check(AT))["answers checked"].startswith("3 queries replayed")
+    monkeypatch.setattr(trade, "REPLAYED_MAX", 100)
+    again = dict(service.check(AT))["answers checked"]
+    assert again.startswith("1 query asked"), "never none"
+
+
 def test_after_a_load_the_books_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     service = fake(monkeypatch, books={"state": "broken", "wrong": "orders of district 4"})
     with pytest.raises(RunFault, match="orders of district 4"):
@@ -141,6 +160,9 @@ def test_a_heap_and_tables_that_do_not_fit_are_refused(monkeypatch: pytest.Monke
     assert (built.heap_mb, built.threads, built.warehouses) == (256, 4, 4)
     with pytest.raises(HostFault, match="a heap of 1000 MB is not possible"):
         services.build("specjbb", {"heap_mb": 1000}, small)
+    many = services.build("specjbb", {"threads": 64}, Allowance(cpus=64, memory_bytes=8 * GIB))
+    assert isinstance(many, Specjbb)
+    assert many.heap_mb == 1221, "64 warehouses of 20 000 items of 500 B, twice"
     with pytest.raises(HostFault, match="want"):
         services.build("specjbb", {"warehouses": 100}, small)
     with pytest.raises(HostFault, match="do not fit"):

@@ -50,11 +50,14 @@ pub(super) fn secured(
     protocol: &dyn Protocol,
     (target, address): (&Target, &Address),
 ) -> Result<Stream, Fault> {
-    let session = secure.session().map_err(|error| unready(&io::Error::other(error), target))?;
+    let refused = |error: &io::Error| {
+        secure.refused(error, &target.place()).unwrap_or_else(|| unready(error, target))
+    };
+    let session = secure.session().map_err(|error| refused(&io::Error::other(error)))?;
     let mut stream = StreamOwned::new(session, socket);
     while stream.conn.is_handshaking() {
         let shaken = stream.conn.complete_io(&mut stream.sock);
-        shaken.map_err(|error| unready(&error, target))?;
+        shaken.map_err(|error| refused(&error))?;
     }
     if let Some(mut talk) = protocol.hello().begin() {
         talk.go_on(&mut stream).map_err(|error| sockets::not_greeted(&error, address))?;

@@ -31,6 +31,10 @@ pub(super) struct Broken {
     pub(super) abandoned: u32,
     pub(super) opened_ns: u64,
     pub(super) has_served: bool,
+    /// Something came on it, or on one that it replaced.
+    pub(super) ever_served: bool,
+    /// Before when the first request was sent that was given up on it while nothing had come yet.
+    pub(super) silent_ns: Option<u64>,
     /// It ended before at once, and has never answered a request as it should.
     pub(super) is_refused: bool,
     /// The same of one on which something came in reply.

@@ -22,9 +22,10 @@ impl Reopener {
         bytes: &[u8],
         now_ns: u64,
     ) {
-        let Broken { opened_ns, has_served, is_resting, .. } = self.each[connection as usize];
-        if is_resting || self.other_is_leaving(connection) {
-            return; // its end was judged before, or a spare alone was refused
+        let Broken { opened_ns, has_served, is_down, is_resting, .. } =
+            self.each[connection as usize];
+        if is_down || is_resting || self.other_is_leaving(connection) {
+            return; // its end was judged or agreed on before, or a spare alone was refused
         }
         let it = &mut self.each[connections.number(connection) as usize];
         if connections.has_hit(connection) {
@@ -58,6 +59,23 @@ impl Reopener {
             counts.1 += u64::from(it.is_answered);
         }
         counts
+    }
+
+    /// How many connections the server left alone all the time, though a request was sent on them before
+    /// `by_ns`: it takes them, and serves fewer at a time. `sent_ns`: when a request in flight was.
+    pub(in crate::drive) fn unserved(
+        &self,
+        connections: &Connections,
+        by_ns: u64,
+        sent_ns: impl Fn(u32) -> u64,
+    ) -> u64 {
+        let is_left_alone = |nth: &u32| {
+            let it = &self.each[*nth as usize];
+            let waiting_ns = || connections.oldest(*nth).map(&sent_ns);
+            let is_open = !it.ever_served && !it.is_refused && !it.is_answered;
+            is_open && it.silent_ns.or_else(waiting_ns).is_some_and(|ns| ns < by_ns)
+        };
+        (0..self.count).filter(is_left_alone).count() as u64
     }
 
     /// What the server sent beside any request before it closed one.

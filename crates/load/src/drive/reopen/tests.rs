@@ -154,3 +154,29 @@ fn a_connection_and_its_spare_are_refused_as_one() {
     world.connections.hit(6);
     assert_eq!(world.reopener.refused(&world.connections), (0, 0));
 }
+
+/// Servers answer a wrong request with `Connection: close` and close at once: one poll reports both.
+#[test]
+fn a_connection_that_ends_as_its_reply_announced_was_not_refused() {
+    let mut world = World::new(0, 0);
+    world.reopener.drop_after_poll(1, b"HTTP/1.1 404 Not Found", 2 * MS, After::Agreed);
+    world.reopener.judge(&world.connections, 1, &[], 2 * MS);
+    assert_eq!(world.reopener.refused(&world.connections), (0, 0));
+    world.end(2, 2 * MS, false);
+    assert_eq!(world.reopener.refused(&world.connections), (1, 0), "this one says nothing");
+}
+
+#[test]
+fn a_connection_on_which_nothing_ever_came_was_left_alone_once_it_was_asked_early() {
+    let mut world = World::new(0, 0);
+    world.reopener.served(0, b"x");
+    world.reopener.replace(0, MS, 20 * MS);
+    world.reopener.replace(1, MS, 20 * MS);
+    world.reopener.replace(2, 60 * MS, 80 * MS);
+    world.tend(100 * MS, false);
+    world.reopener.replace(1, 90 * MS, 110 * MS);
+    let unserved = |world: &World| world.reopener.unserved(&world.connections, 50 * MS, |_| 0);
+    assert_eq!(unserved(&world), 1, "0 was served, 2 was asked late, 3 was not asked");
+    world.reopener.drop_after_poll(1, b"HTTP/1.1 404 Not Found", 120 * MS, After::Agreed);
+    assert_eq!(unserved(&world), 0);
+}

@@ -47,7 +47,17 @@ fn who_asks_is_before_the_host_and_a_password_is_never_shown() {
     assert_eq!((local.user.as_str(), local.path.as_str()), ("me", "/shop"));
     assert_eq!(local.host, "unix:/run/.s.PGSQL.5432");
     assert_eq!(parse("postgres://unix:/run/a@b").unwrap().user, "");
-    for text in ["postgres://me:hunter2@h/shop", "http://me:hunter2@", "resp://:hunter2@h"] {
+    for text in [
+        "postgres://me:hunter2@h/shop",
+        "http://me:hunter2@",
+        "resp://:hunter2@h",
+        "resp://:hun/hunter2@h",
+        "resp://:hunter2/x@h",
+        "http://me:hunter2?#@h:80/",
+        "http://me:é/hunter2@h:80/",
+        "null://me:hunter2@h",
+        "me:hunter2@h:80",
+    ] {
         let fault = parse(text).unwrap_err();
         assert!(fault.fix.contains("--auth"), "{fault}");
         assert!(!fault.to_string().contains("hunter2"), "{fault}");

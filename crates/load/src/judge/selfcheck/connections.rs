@@ -1,15 +1,20 @@
 //! Did the server take as many connections as were asked for?
 //!
 //! A load over fewer connections is another load, and what it measures is the service with fewer
-//! clients. A server that has enough of them accepts and closes at once, so that connecting seems to work.
+//! clients. A server that has enough of them accepts and closes at once, so that connecting seems to work. Or it
+//! leaves others to its kernel, which takes them, and serves none of them until one of the first ends: one with
+//! a thread or a process for each connection, or one that counts them.
 
 use super::{Check, Evidence};
 use crate::drive::measurement::Measurement;
 use crate::protocols::complaints;
 
+/// Requests that succeeded, for each connection, before one without a reply is known to be left alone.
+const ENOUGH: u64 = 10;
+
 pub(super) const CHECK: Check = Check {
     name: "connections",
-    about: "no connection was closed by the server each time before it answered",
+    about: "no connection was closed by the server each time before it answered, or left alone all the time",
     source: "",
     in_closed_loop: true,
     is_lateness: false,
@@ -18,6 +23,14 @@ pub(super) const CHECK: Check = Check {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     let (refused, all) = (evidence.refused, evidence.job.connections);
+    if refused == 0 && evidence.unserved > 0 {
+        return Some(format!(
+            "{} of {all} connections never had a reply, though others had many: the server serves fewer \
+             connections at a time; raise its threads, workers or limit on connections, or use fewer \
+             --connections",
+            evidence.unserved
+        ));
+    }
     (refused > 0).then(|| {
         let words = words(evidence);
         let quoted = words.as_ref().map_or(String::new(), |words| format!(", and says {words}"));
@@ -37,6 +50,13 @@ pub(super) fn refused(run: &Measurement) -> u64 {
     let is_said = complaints.any(|text| complaints::refuses_connections(text));
     let each = run.threads.iter().map(|thread| thread.refused);
     each.map(|(silent, answered)| silent + if is_said { answered } else { 0 }).sum()
+}
+
+/// How many connections of `run`, in which so many requests succeeded, were left alone. A server that answers
+/// few may come to them later.
+pub(super) fn unserved(run: &Measurement, succeeded: u64) -> u64 {
+    let is_busy = succeeded >= ENOUGH * u64::from(run.job.connections);
+    if is_busy { run.threads.iter().map(|thread| thread.unserved).sum() } else { 0 }
 }
 
 /// What the server says of connections that it refuses, on them or to requests.
@@ -102,6 +122,20 @@ mod tests {
         let full = of("\"-ERR max number of clients reached\"");
         assert!(full.reasons[0].contains("connections: 3 of 16"), "{:?}", full.reasons);
         assert_eq!(of("\"-OOM command not allowed\"").verdict, Verdict::Holds);
+    }
+
+    #[test]
+    fn connections_that_the_server_takes_and_does_not_serve_are_missed() {
+        let of = |connections: u32, unserved: u64| {
+            let mut run = fake::run(Job { connections, ..fake::job() }, 0, 1_000);
+            run.threads[0].unserved = unserved;
+            summarise(&run).unwrap()
+        };
+        let result = of(64, 10);
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons[0].starts_with("connections: 10 of 64"), "{:?}", result.reasons);
+        assert_eq!(of(64, 0).verdict, Verdict::Holds);
+        assert_eq!(of(10_000, 10).verdict, Verdict::Holds, "their turn may come");
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
     });
     let statuses = (!replies.statuses.is_empty()).then(|| {
         let counts = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
-        format!("no success, warm-up included: {}", counts.collect::<Vec<_>>().join(", "))
+        format!("failures by name, warm-up included: {}", counts.collect::<Vec<_>>().join(", "))
     });
     let beside = [sent_again(evidence), overlong(evidence)];
     let own = [empty, changed, sample, refused, statuses];

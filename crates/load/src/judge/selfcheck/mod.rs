@@ -102,6 +102,8 @@ pub struct Evidence {
     pub out_of_ports: u64,
     /// Connections that the server closed each time before they answered, and what it sent on one.
     pub refused: u64,
+    /// Connections that the server took and left alone, if it answered enough on others.
+    pub unserved: u64,
     /// See `refused`; empty: nothing.
     pub refusal: Vec<u8>,
     /// When a closed loop had sent all of its plan, and the length of the load, ns; `None`: it never had.
@@ -182,6 +184,7 @@ impl Evidence {
             overrun: run.overrun(),
             out_of_ports: run.threads.iter().map(|thread| thread.out_of_ports).sum(),
             refused: connections::refused(run),
+            unserved: connections::unserved(run, all.requests - all.errors.values().sum::<u64>()),
             refusal: run.threads.iter().fold(Vec::new(), |first, thread| {
                 if first.is_empty() { thread.refusal.clone() } else { first }
             }),

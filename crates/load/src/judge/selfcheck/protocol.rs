@@ -158,6 +158,9 @@ fn unanswered(evidence: &Evidence, target: &Target) -> String {
     let timeout = &evidence.job.timeout;
     let timeout = parse_ns(timeout).map_or_else(|_| timeout.clone(), |ns| show_ns(ns as f64));
     let place = target.place();
+    // Before a run these greet, and a reply that began is of the protocol that was asked in.
+    let greets = ["http2", "grpc", "postgres"].contains(&protocols::kind_of(target).kind.name);
+    let is_known = greets || evidence.talk.heard.starts_with(b"HTTP/1.");
     if cut_off > 0 && cut_off >= too_slow {
         return format!(
             "{cut_off} replies were cut off: the server on {place} closed the connection before the end that \
@@ -176,121 +179,32 @@ fn unanswered(evidence: &Evidence, target: &Target) -> String {
         return format!("is {over} port {port} of {host} open? {}", scheme.if_silent);
     }
     if closed > timed_out {
+        let other = if is_known {
+            "see its log".into()
+        } else {
+            format!(
+                "it wants TLS, does not let this client in, or speaks another protocol ({SCHEMES})"
+            )
+        };
         return format!(
-            "the server on {place} closed the connection without a reply to {closed} requests: it wants \
-             TLS, does not let this client in, or speaks another protocol ({SCHEMES})"
+            "the server on {place} closed the connection without a reply to {closed} requests: {other}"
         );
     }
+    let other = if is_known {
+        String::new()
+    } else {
+        format!(", or waits for another protocol ({SCHEMES})")
+    };
     if timed_out > 0 {
         return format!(
-            "the server on {place} takes longer than {timeout}: raise timeout (--timeout); or it hangs, or \
-             waits for another protocol ({SCHEMES})"
+            "the server on {place} takes longer than {timeout}: raise timeout (--timeout); or it hangs{other}"
         );
     }
     format!(
-        "the run ended before a reply came: raise drain and timeout if the server on {place} takes so \
-         long; else it hangs, or waits for another protocol ({SCHEMES})"
+        "the run ended before a reply was complete: raise drain and timeout if the server on {place} takes \
+         so long; else it hangs{other}"
     )
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::drive::measurement::fake;
-    use crate::job::Job;
-    use crate::judge::result::{RunResult, Verdict};
-    use crate::judge::summary::summarise;
-    use crate::protocols::Outcome;
-
-    /// All requests end so, but the first in `first`.
-    fn all_end(outcome: Outcome, first: Outcome, heard: &[u8]) -> RunResult {
-        let job = Job { target: "echo://127.0.0.1:7777".into(), ..fake::job() };
-        let mut run = fake::run(job, 200_000, 30_000);
-        run.threads[0].marks.outcome.fill(outcome);
-        run.threads[0].marks.outcome[0] = first;
-        run.threads[0].heard = heard.to_vec();
-        summarise(&run).unwrap()
-    }
-
-    #[test]
-    fn a_server_that_speaks_another_protocol_is_the_one_reason() {
-        for outcome in [Outcome::Garbled, Outcome::Closed, Outcome::Pending, Outcome::TimedOut] {
-            let result = all_end(outcome, outcome, b"ERROR\r\n");
-            assert_eq!(result.verdict, Verdict::Unknown);
-            let [reason] = &result.reasons[..] else { panic!("{:?}", result.reasons) };
-            assert!(reason.starts_with("protocol: connected"), "{reason}");
-            for part in [r"ERROR\r\n", "in echo", "127.0.0.1:7777"] {
-                assert!(reason.contains(part), "{part} in {reason}");
-            }
-        }
-        assert!(
-            all_end(Outcome::Pending, Outcome::Pending, b"").reasons[0].contains("nothing came")
-        );
-    }
-
-    #[test]
-    fn the_first_bytes_tell_which_protocol_it_looks_like() {
-        let status =
-            |heard: &[u8]| all_end(Outcome::Garbled, Outcome::Garbled, heard).reasons.remove(0);
-        assert!(status(b"ERROR\r\n").ends_with("ask memcache://127.0.0.1:7777"));
-        assert!(status(b"\x15\x03\x01\0\x02").ends_with("ask https://127.0.0.1:7777"));
-        assert!(status(b"SSH-2.0").contains("SSH, which is not supported here"));
-        assert!(status(b"what?").contains("probably speaks another protocol"));
-    }
-
-    /// A run of a web server in which all requests end so, after a part of the reply or before it.
-    fn web(outcome: Outcome, has_begun: bool, status: &str) -> String {
-        let job =
-            Job { target: "http://127.0.0.1:80/".into(), timeout: "1s".into(), ..fake::job() };
-        let mut run = fake::run(job, 0, 30_000);
-        run.threads[0].marks.outcome.fill(outcome);
-        if has_begun {
-            run.threads[0].heard = b"HTTP/1.1 200 OK\r\nContent-".to_vec();
-        } else {
-            run.threads[0].marks.first_byte_ns.fill(0);
-        }
-        if !status.is_empty() {
-            run.statuses = [(status.to_string(), 7)].into();
-        }
-        summarise(&run).unwrap().reasons.remove(0)
-    }
-
-    #[test]
-    fn a_server_of_this_protocol_is_not_taken_for_one_of_another() {
-        use Outcome::{Closed, Garbled, Pending, TimedOut};
-        let length = "refused: a Content-Length that is not a number, or two that differ";
-        for (outcome, has_begun, status, part) in [
-            (TimedOut, false, "", "takes longer than 1 s: raise timeout"),
-            (TimedOut, true, "", "were not complete within 1 s: raise timeout"),
-            (Closed, true, "", "replies were cut off"),
-            (Closed, false, "", "closed the connection without a reply"),
-            (Pending, false, "", "raise drain"),
-            (Garbled, true, length, "7 replies were refused because of a Content-Length"),
-            (Garbled, true, "refused: a reply without grpc-status", "is gRPC served on this port?"),
-        ] {
-            let reason = web(outcome, has_begun, status);
-            assert!(reason.starts_with("protocol: connected"), "{reason}");
-            assert!(reason.contains(part), "{part} in {reason}");
-            assert!(!reason.contains("probably speaks another"), "{reason}");
-        }
-    }
-
-    #[test]
-    fn what_went_wrong_with_tls_goes_before_all_guesses() {
-        let job = Job { target: "https://h/".into(), ..fake::job() };
-        let mut run = fake::run(job, 0, 30_000);
-        run.threads[0].marks.outcome.fill(Outcome::Closed);
-        let wrong = "it asks for a client's certificate; give --cert".into();
-        run.threads[0].tls = Some(crate::transports::tls::Seen { wrong, ..Default::default() });
-        let reason = summarise(&run).unwrap().reasons.remove(0);
-        assert!(reason.contains("over TLS: it asks for a client's certificate"), "{reason}");
-    }
-
-    #[test]
-    fn one_reply_that_follows_the_protocol_is_enough() {
-        for first in [Outcome::Hit, Outcome::Miss, Outcome::Status, Outcome::Content] {
-            let reasons = all_end(Outcome::Garbled, first, b"x").reasons;
-            assert!(!reasons.iter().any(|why| why.starts_with("protocol")), "{reasons:?}");
-            assert!(!reasons.is_empty(), "the other checks are asked again");
-        }
-    }
-}
+mod tests;

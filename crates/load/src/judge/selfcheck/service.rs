@@ -36,8 +36,9 @@ fn failed(evidence: &Evidence) -> Option<String> {
     }
     if is_dead {
         return Some(format!(
-            "no request succeeded (see errors{}); check that the service is up, and lets us in",
-            refusals(evidence)
+            "no request succeeded (see errors{}); {}",
+            refusals(evidence),
+            dead_fix(evidence)
         ));
     }
     let failed = share(evidence.errors, evidence.requests);
@@ -45,8 +46,10 @@ fn failed(evidence: &Evidence) -> Option<String> {
         let [failed, most] = percents(failed, SHARE_MAX, 1);
         format!(
             "{failed} % of requests failed (see errors{}), {most} % may without a QoS bound to decide \
-             on it; lower the rate, raise timeout, or give qos_quantile and qos_bound",
-            refusal(evidence).unwrap_or_default()
+             on it; {}",
+            refusal(evidence).unwrap_or_default(),
+            limited(evidence)
+                .unwrap_or("lower the rate, raise timeout, or give qos_quantile and qos_bound")
         )
     })
 }
@@ -76,6 +79,29 @@ fn statuses(evidence: &Evidence) -> Option<String> {
     let words: Vec<String> =
         all.iter().take(SHOWN).map(|(name, count)| format!("{count} × {name}")).collect();
     (!words.is_empty()).then(|| format!(": {}", words.join(", ")))
+}
+
+/// What helps where nothing succeeds: servers of TLS answer a request without it with status 400.
+fn dead_fix(evidence: &Evidence) -> &'static str {
+    let statuses = &evidence.replies.statuses;
+    let is_plain = evidence.job.target.to_ascii_lowercase().starts_with("http:");
+    if is_plain && statuses.len() == 1 && statuses.contains_key("HTTP 400") {
+        return "see what it says with curl -i: a port of TLS wants https:// in the target, and others a Host \
+                that they know";
+    }
+    if statuses.keys().any(|name| name.contains("HTTP_1_1_REQUIRED")) {
+        return "ask it in HTTP/1.1: https:// or http:// in the target";
+    }
+    limited(evidence).unwrap_or("check that the service is up, and lets us in")
+}
+
+/// What helps where a server says that it has enough.
+fn limited(evidence: &Evidence) -> Option<&'static str> {
+    let has = |name: &str| evidence.replies.statuses.contains_key(name);
+    (has("HTTP 503") || has("HTTP 429")).then_some(
+        "HTTP 503 and 429 say that a server is at a limit of its own, on connections, workers or \
+         requests: raise it, or use fewer --connections or a lower rate",
+    )
 }
 
 /// The server answers, and nothing that was due in the measured part had its turn.
@@ -127,9 +153,10 @@ fn no_peak(evidence: &Evidence) -> Option<String> {
     let failed = share(evidence.errors, requests);
     (failed > SHARE_MAX).then(|| {
         format!(
-            "{:.1} % of the closed loop's requests failed (see errors): their rate is not what the \
+            "{:.1} % of the closed loop's requests failed (see errors{}): their rate is not what the \
              service can do",
-            failed * 100.0
+            failed * 100.0,
+            refusal(evidence).unwrap_or_default()
         )
     })
 }
@@ -189,6 +216,22 @@ mod tests {
         let reasons = summarise(&run).unwrap().reasons;
         let words = "begins with \"HTTP/1.1 401 Unauthorized\")";
         assert!(reasons.iter().any(|why| why.contains(words)), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_port_of_tls_that_answers_without_it_is_a_cause_that_is_named() {
+        let fixes = |target: &str, status: &str| {
+            let mut run = fake::run(Job { target: target.into(), ..fake::job() }, 0, 1_000);
+            run.threads[0].marks.outcome.fill(Outcome::Status);
+            run.statuses = [(status.to_string(), 7)].into();
+            summarise(&run).unwrap().reasons.join(" ")
+        };
+        assert!(fixes("http://h/", "HTTP 400").contains("https:// in the target"));
+        assert!(fixes("http://h/", "HTTP 500").contains("service is up"));
+        assert!(fixes("https://h/", "HTTP 400").contains("service is up"));
+        let old = fixes("h2://h/", "RST_STREAM HTTP_1_1_REQUIRED");
+        assert!(old.contains("ask it in HTTP/1.1"), "{old}");
+        assert!(fixes("https://h/", "HTTP 503").contains("fewer --connections"));
     }
 
     #[test]

@@ -17,9 +17,13 @@ use crate::watch::server_watch::NO_PRIORITY;
 /// Of the time of the server's CPUs, where no log says when.
 const STEAL_MAX: f64 = 0.01;
 
+/// Of the time of the server's CPUs, in a closed loop: its peak is too low by as much.
+const TAKEN_MAX: f64 = 0.1;
+
 pub(super) const CHECK: Check = Check {
     name: "server stopped",
-    about: "stops of the server's CPUs disturbed at most disturbed_share_max of the requests",
+    about: "stops of the server's CPUs disturbed at most disturbed_share_max of the requests, and took at \
+            most 10 % of a closed loop's time",
     source: "METHOD M27, M29, M33; proc(5), stat",
     in_closed_loop: true,
     is_lateness: true,
@@ -31,6 +35,19 @@ pub(super) fn excess(evidence: &Evidence) -> Option<f64> {
     let is_logged = evidence.server_stops.as_ref().is_some_and(stops::is_whole);
     let steal = evidence.checks.server_steal_share.filter(|_| !is_logged);
     steal.filter(|steal| *steal > STEAL_MAX)
+}
+
+/// Why a closed loop is not the service's peak: a share of its CPUs' time is as much of its pace.
+fn below_peak(evidence: &Evidence) -> Option<String> {
+    let taken = evidence.server_stops.as_ref()?.share_taken;
+    let is_asked = evidence.job.disturbed_share_max < 1.0; // else who shares them is measured too
+    (is_asked && taken > TAKEN_MAX).then(|| {
+        let [taken, most] = percents(taken, TAKEN_MAX, 0);
+        format!(
+            "other tasks used {taken} % of the time of the service's CPUs, {most} % may be: it can do \
+             more than this; give the server CPUs of its own, or measure again in a quieter hour"
+        )
+    })
 }
 
 fn failed(evidence: &Evidence) -> Option<String> {
@@ -46,6 +63,9 @@ fn failed(evidence: &Evidence) -> Option<String> {
              no log says when{why}; {root}use a machine with CPUs of its own, or measure again in a \
              quieter hour"
         ));
+    }
+    if evidence.job.find_max {
+        return below_peak(evidence);
     }
     let disturbed = evidence.server_stops.as_ref()?.share_disturbed;
     let most = evidence.job.disturbed_share_max;

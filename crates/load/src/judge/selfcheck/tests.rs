@@ -191,6 +191,15 @@ fn stolen_time_is_judged_by_its_log_where_there_is_one() {
             Some(ServerStops { share_disturbed: 1.0, threads: 1, ..ServerStops::default() });
     });
     assert_eq!(reason, None);
+    let peak = |taken, disturbed_most| {
+        says("server stopped", |it| {
+            (it.job.find_max, it.job.disturbed_share_max) = (true, disturbed_most);
+            it.server_stops =
+                Some(ServerStops { share_taken: taken, threads: 1, ..ServerStops::default() });
+        })
+    };
+    assert_eq!((peak(0.1, 0.5), peak(0.9, 1.0)), (None, None), "little, and on purpose");
+    assert!(peak(0.36, 0.5).unwrap().contains("used 36 % of the time of the service's CPUs, 10 %"));
     let half = stopped(0.0, 0.011, &["run delay: none"]).unwrap();
     assert!(half.contains("took 1.1 %") && half.contains("says when (run delay: none); use a"));
     let unprivileged = stopped(0.0, 0.02, &[NO_PRIORITY]).unwrap();

@@ -141,7 +141,14 @@ fn what_no_call_can_be_asked_is_refused_by_name() {
         settled.and_then(|()| build(&job, &target).map(drop)).err().map(|fault| fault.at)
     };
     assert_eq!(at(METHOD, &|_| ()), None);
-    for to in ["grpc://h", "grpc://h/", "grpc://h/a.B", "grpc://h/a.B/", "grpc://h/a/b/c"] {
+    for to in [
+        "grpc://h",
+        "grpc://h/",
+        "grpc://h/a.B",
+        "grpc://h/a.B/",
+        "grpc://h/a/b/c",
+        "grpc://h/a.B/C?d=1",
+    ] {
         assert_eq!(at(to, &|_| ()), Some("target".into()), "{to}");
     }
     assert_eq!(at(METHOD, &|job| job.method = "GET".into()), None);

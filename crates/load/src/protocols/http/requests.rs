@@ -263,7 +263,7 @@ fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault
         "write 'NAME: env:VARIABLE' or 'NAME: file:PATH': the value is read there and never shown";
     let placed = value.split_once(':').filter(|(place, _)| matches!(*place, "env" | "file"));
     let Some((place, at)) = placed else {
-        if (name == "cookie" || secrets::is_named(name)) && !value.contains(ITEM) {
+        if (name == "cookie" || secrets::is_in_header(name, value)) && !value.contains(ITEM) {
             let what = format!("{name} is a secret, and the job is stored beside its result");
             return Err(Fault::usage(what, "header", FIX));
         }

@@ -1,5 +1,7 @@
 //! Why a handshake failed, in words, and how to fix it.
 
+use std::io;
+
 use rustls::{AlertDescription, CertificateError, Error, OtherError};
 use sojourn_base::Fault;
 
@@ -33,6 +35,12 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
     Fault::failed(format!("no secure connection to {place}: {why}"), "target", fix)
 }
 
+/// The fault of a stream that waits, if TLS refused it; `None`: the error has another cause.
+pub(super) fn of_stream(error: &io::Error, place: &str, secure: &Secure) -> Option<Fault> {
+    let cause = error.get_ref()?.downcast_ref::<Error>()?;
+    Some(fault(Some(cause), place, secure))
+}
+
 /// Why a connection went wrong during the run, and what helps.
 pub(super) fn words(error: &Error, secure: &Secure) -> String {
     let (why, fix) = explained(error, secure);
@@ -56,15 +64,26 @@ fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String
             Some((format!("it does not speak {name} over TLS (ALPN)"), fix))
         }
         Error::InvalidMessage(_) => {
-            let plain = match scheme {
-                "https" => "http",
-                "h2" => "h2c",
-                other => other.trim_end_matches('s'),
-            };
-            Some(("it does not speak TLS".into(), format!("use {plain}:// instead of {scheme}://")))
+            let fix = format!("use {}:// instead of {scheme}://", plain_scheme(scheme));
+            Some(("it does not speak TLS".into(), fix))
         }
         _ => None,
     }
+}
+
+/// The scheme of the same protocol without TLS.
+fn plain_scheme(scheme: &str) -> &str {
+    if scheme == "h2" { "h2c" } else { scheme.strip_suffix('s').unwrap_or(scheme) }
+}
+
+/// The fault of a server that leaves a handshake unanswered: without TLS many wait for the end of a line.
+pub(super) fn silent(place: &str, scheme: &str) -> Fault {
+    let fix = format!(
+        "if this port speaks without TLS, use {}:// instead of {scheme}://; else see the server's log",
+        plain_scheme(scheme)
+    );
+    let what = format!("no secure connection to {place}: no answer to the handshake in time");
+    Fault::failed(what, "target", fix)
 }
 
 /// The cause, and how to fix it.
@@ -214,9 +233,13 @@ mod tests {
             (&plain, "https", "use http:// instead of https://"),
             (&plain, "h2", "use h2c:// instead of h2://"),
             (&plain, "grpcs", "use grpc:// instead of grpcs://"),
+            (&plain, "rediss", "use redis:// instead of rediss://"),
+            (&plain, "valkeys", "use valkey:// instead of valkeys://"),
         ] {
             let explained = fault(Some(error), "h:443", &secure(scheme)).to_string();
             assert!(explained.contains(part), "{part} in {explained}");
         }
+        let silent = silent("h:6379", "rediss").to_string();
+        assert!(silent.contains("use redis:// instead of rediss://"), "{silent}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustls::{ClientConnection, Error};
+use rustls::ClientConnection;
 use sojourn_base::Fault;
 
 use super::link::{Link, State};
@@ -21,8 +21,7 @@ impl Secured {
         while self.each.iter().any(|link| link.state != State::Ready) {
             self.check_none_failed(place)?;
             if start.elapsed() > HANDSHAKE_WITHIN {
-                let silent = Error::General("it did not answer in time".into());
-                return Err(faults::fault(Some(&silent), place, &self.secure));
+                return Err(faults::silent(place, self.secure.scheme.name));
             }
             self.poll(Patience::for_first(LOOK_NS), &mut |_| {});
         }

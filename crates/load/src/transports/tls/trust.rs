@@ -1,5 +1,6 @@
 //! Which certificates are believed, and under which name a server must have one.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use rustls::{
 use sojourn_base::Fault;
 
 use super::client::Client;
+use super::faults;
 use super::pem::{certificates, in_folder};
 use crate::job::Job;
 use crate::job::target::{Carrier, Scheme, Target};
@@ -43,6 +45,11 @@ pub struct Secure {
 }
 
 impl Secure {
+    /// The fault of a stream that waits, if TLS refused it; `None`: the error has another cause.
+    pub fn refused(&self, error: &io::Error, place: &str) -> Option<Fault> {
+        faults::of_stream(error, place, self)
+    }
+
     /// For `target`; `None` where it is not reached by TLS. Refuses wishes that only TLS can fulfil.
     pub fn of(job: &Job, target: &Target) -> Result<Option<Self>, Fault> {
         if target.scheme.carrier != Carrier::Tls {
@@ -122,7 +129,7 @@ fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {
 struct Trust {
     /// `None`: any is.
     issued: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates of the job's own file: one of a server is believed even if it is no issuer's.
+    /// Certificates of the job's own file, or of the user's: one of a server is believed even if it is no issuer's.
     named: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -148,7 +155,7 @@ impl Trust {
         this.issued = Some(verifier.map_err(|error| {
             Fault::usage(format!("{path} names no issuer: {error}"), at, "give certificates in PEM")
         })?);
-        if is_own {
+        if is_own || is_set(BUNDLE_VARIABLE) || is_set(FOLDERS_VARIABLE) {
             this.named = result;
         }
         Ok(this)
@@ -169,6 +176,10 @@ fn issuers() -> Result<(String, Vec<CertificateDer<'static>>), Fault> {
         Err(_) if !result.is_empty() => Ok((folders.to_string_lossy().into_owned(), result)),
         Err(fault) => Err(fault),
     }
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some()
 }
 
 fn bundle() -> Result<String, Fault> {

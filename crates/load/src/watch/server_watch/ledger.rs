@@ -15,6 +15,8 @@
 
 use sojourn_base::schedstat::Schedstat;
 
+use crate::watch::outage::Outage;
+
 /// Ticks that are remembered; a longer wait is judged by these.
 const HISTORY: usize = 64;
 /// Threads that ran for this share of the time by which a wake-up was late refute a stop. What they ran
@@ -57,6 +59,11 @@ impl Stop {
     pub fn is_beside(&self, ran_ns: u64, over_ns: u64) -> bool {
         let foreign_ns = self.length_ns.saturating_sub(ran_ns);
         foreign_ns > over_ns && foreign_ns >= self.length_ns / 2
+    }
+
+    /// Its time, whatever shows it.
+    pub fn outage(&self) -> Outage {
+        Outage { start_ns: self.start_ns, length_ns: self.length_ns }
     }
 
     /// The part of it after `zero_ns`, counted from there; `None` if it was over by then.

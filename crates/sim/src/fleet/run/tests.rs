@@ -14,11 +14,12 @@ fn leaves(fanout: u32) -> Vec<Level> {
 
 #[test]
 fn same_bits_on_any_number_of_threads() {
-    for service in ["exponential:10", "fixed:10"] {
+    // Two threads share the servers of each of two hours, and take ten hours in turn.
+    for (service, hours) in [("exponential:10", 1), ("fixed:10", 1), ("exponential:10", 5)] {
         let job = Job {
             servers: 700,
             service: service.into(),
-            load_by_hour: vec![0.2, 0.6],
+            load_by_hour: [0.2, 0.6].repeat(hours),
             imbalance_cv: 0.2,
             placement: "random:0.5".into(),
             neighbour_slowdown: 1.3,

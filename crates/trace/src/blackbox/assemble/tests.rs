@@ -14,6 +14,11 @@ fn made(counted: u64) -> Dump {
 
 /// The same, and what was counted beside them; before the dump begins, more was lost.
 fn made_with(counted: u64, beside: Beside) -> Dump {
+    made_when(counted, beside, &|_, _| ())
+}
+
+/// The same, after `before`, which may look up parts and drop events.
+fn made_when(counted: u64, beside: Beside, before: &dyn Fn(&mut Memory, &mut Seen)) -> Dump {
     let mut memory = Memory::new(60 * NS_PER_S, 1_000);
     let slow =
         |n: u64| Slow { start_ns: NS_PER_S + n, total_ns: 20 * MS, tid: 7, ..Slow::default() };
@@ -47,9 +52,9 @@ fn made_with(counted: u64, beside: Beside) -> Dump {
         waker: None,
         file: None,
     };
-    let seen = Seen { offs: vec![stop], ..Seen::default() };
-    let comm = "sh \u{1b}[2J".to_owned();
-    let signals = [Signal { at_ns: NS_PER_S - 1, number: 19, tid: 5, tgid: 5, comm, target: 7 }];
+    let mut seen = Seen { offs: vec![stop], ..Seen::default() };
+    before(&mut memory, &mut seen);
+    let seen_from_ns = if seen.offs.is_empty() { 2 * NS_PER_S } else { 0 };
     dump(Facts {
         target: TargetFacts { pid: 7, name: "echo".into(), pids: vec![7], ports: vec![80] },
         cause: Cause { kind: "over".into(), ..Cause::default() },
@@ -60,9 +65,15 @@ fn made_with(counted: u64, beside: Beside) -> Dump {
         memory: &memory,
         tally: &tally,
         seen: &seen,
-        signals: &signals,
+        seen_from_ns,
+        signals: &signals(),
         names: &HashMap::from([((0, 7), "worker".to_owned())]),
     })
+}
+
+fn signals() -> [Signal; 1] {
+    let comm = "sh \u{1b}[2J".to_owned();
+    [Signal { at_ns: NS_PER_S - 1, number: 19, tid: 5, tgid: 5, comm, target: 7 }]
 }
 
 #[test]
@@ -78,6 +89,25 @@ fn a_dump_has_the_slow_requests_and_who_took_their_time() {
     assert_eq!(dump.slow[0].start_unix_ns - dump.slow[0].start_ns, 1_000 * NS_PER_S);
     let text = serde_json::to_string(&dump).unwrap();
     assert_eq!(serde_json::from_str::<Dump>(&text).unwrap(), dump, "it is read as it was written");
+}
+
+/// Ten minutes of a busy machine have more events than there is room for.
+#[test]
+fn a_request_has_its_culprit_after_its_events_have_left() {
+    let cut_early = |memory: &mut Memory, seen: &mut Seen| {
+        let signals = signals();
+        let names = HashMap::from([((0, 7), "worker".to_owned())]);
+        let known =
+            Known { index: &Index::new(seen, [7]), from_ns: 0, signals: &signals, names: &names };
+        memory.cut(2 * NS_PER_S, |slow| cut::cut(slow, &known));
+        seen.offs.clear();
+    };
+    let beside = Beside { dropped: 0, ..Beside::default() };
+    let early = made_when(10, beside, &cut_early);
+    assert_eq!(early, made(10), "as if they were there");
+    let late = made_when(10, beside, &|_, seen| seen.offs.clear());
+    assert_eq!((late.culprits.len(), late.culprits[0].kind.as_str()), (1, "unseen"));
+    assert_eq!((late.blind.unexplained, late.blind.stored), (10, 10), "said to have no cause");
 }
 
 #[test]

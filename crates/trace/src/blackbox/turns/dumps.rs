@@ -77,6 +77,7 @@ impl Ring {
             memory: &self.state.memory,
             tally: &self.state.tally,
             seen: &seen,
+            seen_from_ns: self.hooks.seen_from_ns(),
             signals: self.state.signals.as_slices().0,
             names: &self.state.names,
         })

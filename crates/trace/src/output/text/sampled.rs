@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sojourn_base::units::{Way, show_bound_ns, show_ns};
+use sojourn_base::units::{Way, several, show_bound_ns, show_ns};
 
 use crate::judge::result::TraceResult;
 use crate::reconstruct::window::slowing::Slowing;
@@ -18,7 +18,8 @@ pub fn head(page: &mut String, result: &TraceResult) {
     if let Some(windows) = sampling.windows {
         put!(
             page,
-            "{windows} windows of {} in the mean, hooks attached {:.1} % of the time",
+            "{} of {} in the mean, hooks attached {:.1} % of the time",
+            several(windows, "window"),
             show_ns(sampling.traced_ns as f64 / windows.max(1) as f64),
             sampling.duty * 100.0
         );
@@ -85,10 +86,12 @@ pub fn accuracy(page: &mut String, result: &TraceResult) {
     let Some(accuracy) = &result.sampling.accuracy else { return };
     put!(
         page,
-        "\nwhile traced, {:.0} % intervals from {} {}:\n  mean {}, p99 {}",
+        "\nwhile traced, {:.0} % intervals from {}:\n  mean {}, p99 {}",
         accuracy.confidence * 100.0,
-        accuracy.clusters,
-        if result.sampling.windows.is_some() { "windows" } else { "half seconds" },
+        several(
+            accuracy.clusters as u64,
+            if result.sampling.windows.is_some() { "window" } else { "half second" }
+        ),
         times(accuracy.mean_ns),
         times(accuracy.p99_ns)
     );

@@ -1,5 +1,7 @@
 //! Is what windows saw enough to speak of p99?
 
+use sojourn_base::units::several;
+
 use crate::reconstruct::counts::Counts;
 use crate::reconstruct::window::Sampling;
 use crate::reconstruct::window::slowing::Slowing;
@@ -21,15 +23,15 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
         return Vec::new(); // another check says so
     }
     let (what, less) = match sampling.windows {
-        Some(_) => ("windows", "a higher --cost"),
-        None => ("half seconds", "a larger --sample"),
+        Some(_) => ("window", "a higher --cost"),
+        None => ("half second", "a larger --sample"),
     };
     let mut doubts = Vec::new();
     if accuracy.clusters < CLUSTERS_MIN {
         doubts.push(format!(
-            "requests arrived in {} {what}, and how much these differ needs {CLUSTERS_MIN}: give a longer \
+            "requests arrived in {}, and how much these differ needs {CLUSTERS_MIN}: give a longer \
              --duration, {less} or --all",
-            accuracy.clusters
+            several(accuracy.clusters as u64, what)
         ));
     }
     if matched < REQUESTS_MIN {
@@ -39,7 +41,7 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
         ));
     } else if accuracy.p99_ns.is_none_or(|interval| interval.high.is_none()) {
         doubts.push(format!(
-            "p99 of {matched} requests has no upper bound, so much do {what} differ: give a longer --duration, \
+            "p99 of {matched} requests has no upper bound, so much do {what}s differ: give a longer --duration, \
              {less} or --all"
         ));
     }
@@ -91,7 +93,8 @@ mod tests {
     fn each_lack_is_reported_with_a_remedy() {
         assert_eq!(doubt(5, 1000, Some(2.0), 1), [""; 0]);
         for (result, word) in [
-            (doubt(4, 1000, Some(2.0), 0), "in 4 windows"),
+            (doubt(1, 1000, Some(2.0), 0), "in 1 window,"),
+            (doubt(4, 1000, Some(2.0), 0), "in 4 windows,"),
             (doubt(5, 999, Some(2.0), 0), "999 requests"),
             (doubt(5, 1000, None, 0), "no upper bound"),
             (doubt(5, 1000, Some(2.0), 2), "2 of 1002"),

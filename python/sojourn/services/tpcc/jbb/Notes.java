@@ -9,19 +9,21 @@ final class Notes {
     private static final int BATCHES_MIN = 8;
     /** Student's 97.5 % for 7 degrees of freedom: never too narrow for eight batches or more. */
     private static final double STUDENT = 2.365;
-    /** Bits of a time that are kept: one part in 128. */
-    private static final int BITS = 7;
+    /** Bits of a time that are counted by: one part in 512, as in install/sources/notes.hpp. */
+    private static final int BITS = 9;
 
     private final long[] times = new long[64 << BITS];
     private final List<Double> means = new ArrayList<>();
     private double batchNs;
     private double sumNs;
     private long cpuNs;
+    private long longestNs;
     private long answered;
     private long refused;
 
     synchronized void answered(long ns, long cpu) {
         times[slot(ns)]++;
+        longestNs = Math.max(longestNs, ns);
         answered++;
         cpuNs += cpu;
         sumNs += ns;
@@ -36,17 +38,17 @@ final class Notes {
         refused++;
     }
 
-    /** Where a time is counted: its highest bit, and the seven below that. */
+    /** Where a time is counted: its highest bit, and the nine below that. */
     static int slot(long ns) {
         int high = 63 - Long.numberOfLeadingZeros(Math.max(1, ns));
         int shift = Math.max(0, high - BITS);
         return (shift << BITS) + (int) (ns >>> shift);
     }
 
-    /** The least time that is counted there. */
-    static long least(int slot) {
+    /** The longest time that is counted there. */
+    static long most(int slot) {
         int shift = Math.max(0, (slot >> BITS) - 1);
-        return (long) (slot - (shift << BITS)) << shift;
+        return ((long) (slot - (shift << BITS) + 1) << shift) - 1;
     }
 
     /** What all workers noted, as members of a JSON object. */
@@ -58,6 +60,7 @@ final class Notes {
         long refused = 0;
         double sumNs = 0;
         double cpuNs = 0;
+        long longestNs = 0;
         for (Notes one : all) {
             synchronized (one) {
                 for (int slot = 0; slot < times.length; slot++) {
@@ -68,13 +71,14 @@ final class Notes {
                 refused += one.refused;
                 sumNs += one.sumNs;
                 cpuNs += one.cpuNs;
+                longestNs = Math.max(longestNs, one.longestNs);
                 byWorker.append(byWorker.isEmpty() ? "" : ",").append(one.answered);
             }
         }
         double many = Math.max(1, answered);
         return "\"answered\":" + answered + ",\"refused\":" + refused
                 + ",\"service_ns\":" + bounded(means, sumNs / many, answered)
-                + ",\"service\":" + quantiles(times, answered)
+                + ",\"service\":" + quantiles(times, answered, longestNs)
                 + ",\"cpu_ns\":" + number(cpuNs / many) + ",\"by_worker\":[" + byWorker + "]";
     }
 
@@ -91,7 +95,8 @@ final class Notes {
         return "{\"mean\":" + number(mean) + ",\"lo\":" + ends + ",\"count\":" + count + "}";
     }
 
-    private static String quantiles(long[] times, long count) {
+    /** Quantiles by the upper ends of where they are counted: no tail looks shorter than it is. */
+    private static String quantiles(long[] times, long count, long longestNs) {
         String[] names = {"p50", "p90", "p95", "p99", "p999"};
         double[] shares = {0.5, 0.9, 0.95, 0.99, 0.999};
         StringBuilder text = new StringBuilder("{");
@@ -102,11 +107,11 @@ final class Notes {
             while (slot < times.length && (seen += times[slot]) < Math.max(1, wanted)) {
                 slot++;
             }
-            String value = count == 0 ? "null" : Long.toString(least(slot));
-            text.append(nth > 0 ? "," : "").append('"').append(names[nth]).append("\":")
-                    .append(value);
+            String value = count == 0 ? "null" : Long.toString(Math.min(most(slot), longestNs));
+            text.append('"').append(names[nth]).append("\":").append(value).append(',');
         }
-        return text.append('}').toString();
+        String longest = count == 0 ? "null" : Long.toString(longestNs);
+        return text.append("\"max\":" + longest + ",\"count\":" + count + '}').toString();
     }
 
     private static String number(double value) {

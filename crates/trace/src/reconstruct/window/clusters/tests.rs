@@ -9,7 +9,7 @@ fn after(n: u64) -> Snapshot {
     for k in 1..=n {
         let mut stage_ns = [0; COUNT];
         stage_ns[0] = k * k * 10_000;
-        stage_ns[RESIDUAL] = k * 1_000_000 - stage_ns[0];
+        stage_ns[RESIDUAL] = (k * 1_000_000).saturating_sub(stage_ns[0]);
         let head = Head { requests: k, total_ns: k * 1_000_000, stage_ns };
         now.rows[bins::row_of(1_000_000)].add(&head);
         now.totals[bins::TOTAL.of(1_000_000)] += k;
