@@ -125,6 +125,22 @@ def test_words_without_a_number_are_no_reading(bench: Any) -> None:
             getattr(bench("wire.tools"), tool)("connection refused", NOWHERE)
 
 
+def test_gatling_is_read_from_its_log_and_a_failed_request_is_no_reply(
+    bench: Any, tmp_path: Path
+) -> None:
+    lines = ["RUN\tLoad\tload\t1000\t \t3.9.5", "USER\tload\tSTART\t1000"]
+    lines += [f"REQUEST\t\tget\t{1000 + 10 * k}\t{1001 + 10 * k}\tOK\t " for k in range(100)]
+    lines += ["REQUEST\t\tget\t1995\t2000\tOK\t ", "REQUEST\t\tget\t1000\t9000\tKO\ttimed out"]
+    folder = tmp_path / "load-20261130020300869"
+    folder.mkdir()
+    (folder / "simulation.log").write_text("\n".join(lines) + "\n")
+    reading = bench("wire.people").of_gatling("", tmp_path)
+    assert [reading.rps, reading.p50_us, reading.p99_us] == [101.0, 1e3, 1e3]
+    (folder / "simulation.log").write_text("\n".join(lines[:2]))
+    with pytest.raises(ValueError, match="empty"):
+        bench("wire.people").of_gatling("", tmp_path)
+
+
 def test_every_protocol_has_ours_and_a_peer_at_each_of_its_loads(bench: Any) -> None:
     tools, cases = bench("wire.tools").TOOLS, bench("wire_cost").CASES
     for case in cases:

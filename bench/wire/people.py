@@ -1,10 +1,11 @@
-"""HTTP tools that people use: k6, vegeta, oha, hey, bombardier, autocannon."""
+"""HTTP tools that people use: k6, vegeta, oha, hey, bombardier, autocannon, Locust, Gatling."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 from peers import Case, Reading
@@ -158,6 +159,27 @@ def of_locust(text: str, _scratch: Path) -> Reading:
     return Reading(stats["num_requests"] / span_s, half_us, tail_us)
 
 
+def gatling(at: Endpoint, case: Case, seconds: int, scratch: Path) -> list[str]:
+    facts = {"url": url(at, case), "rate": case.rate_rps, "seconds": seconds}
+    words = {**facts, "connections": case.connections}
+    return [
+        program("gatling"),
+        *(f"-D{name}={value}" for name, value in words.items()),
+        str(scratch),
+    ]
+
+
+def of_gatling(_text: str, scratch: Path) -> Reading:
+    """What Gatling logs of each request: when it began and ended, ms."""
+    (log,) = scratch.glob("load-*/simulation.log")
+    lines = (line.split("\t") for line in log.read_text().splitlines())
+    times = [(int(one[3]), int(one[4])) for one in lines if one[0] == "REQUEST" and one[5] == "OK"]
+    span_s = (max(end for _, end in times) - min(begin for begin, _ in times)) / 1e3
+    counts = sorted(Counter(float(end - begin) for begin, end in times).items())
+    half_us, tail_us = (quantile_us(counts, q) for q in (0.5, 0.99))
+    return Reading(len(times) / span_s, half_us, tail_us)
+
+
 def quantile_us(counts: list[tuple[float, int]], q: float) -> float:
     """A quantile of times in ms with their counts, in rising order; µs."""
     rank, seen = q * sum(n for _, n in counts), 0
@@ -185,4 +207,5 @@ PEOPLE = (
     ("k6", ("version",), k6, of_k6, GO.format("go.k6.io/k6@latest"), False),
     ("autocannon", ("--version",), autocannon, of_autocannon, "npm install autocannon", True),
     ("locust", ("--version",), locust, of_locust, "pip install locust", False),
+    ("gatling", ("--version",), gatling, of_gatling, "bench/wire/setup, with Maven", False),
 )

@@ -18,7 +18,7 @@ from sojourn.errors import HostFault
 PAGES, PICTURES, SQL = "page", "vl_convert", "duckdb"
 WEB, SERVER, ASSISTANTS = "starlette", "uvicorn", "mcp"
 RAY = "ray"
-#: What draws a page's figures; only a release has it.
+#: What draws a page's figures; `make build` and a release have it.
 SCRIPT = Path(__file__).parent / "report" / "library.json"
 #: The root of a checkout; somewhere above the packages of an installation.
 ROOT = Path(__file__).parents[2]

@@ -217,14 +217,14 @@ def manifest(
 ) -> dict[str, Any]:
     """What is known of the machine before anything runs (M25), what disturbs it first."""
     beside = [(f"measured at the same time as {other.text}", "measure alone")] if other else []
-    beside += [(why, "measure on the host itself")] if (why := run.unseen()) else []
+    hidden = [(why, "measure on the host itself")] if (why := run.unseen()) else []
     known = [(result.what, result.mend) for result in host.doctor(facts).findings]
     return {
         "command": command,
         "ci": ci.read(os.environ),
         "environment": host.manifest(facts),
         "preflight": before.table,
-        "noise": [list(pair) for pair in (*beside, *before.noise, *known)],
+        "noise": [list(pair) for pair in (*beside, *before.noise, *hidden, *known)],
     }
 
 

@@ -28,6 +28,7 @@ from sojourn.spec import to_toml
 from sojourn.stage_testing import STUDY, Measured, measuring
 
 GONE_S_MAX = 120.0  # a guard against a hang
+COUNTED = "3000"  # requests/s that take several ticks of CPU time in a short run
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def left(state: Path) -> list[str]:
 def test_a_service_on_another_host_is_measured_like_one_here(
     measured: Measured, tmp_path: Path
 ) -> None:
-    point = the_point(measured('server = "host2"'))
+    point = the_point(measured('server = "host2"', rate=COUNTED))
     service = disk.read_json(point / "service.json")
     assert service["host"] == "127.0.0.3", "it listens at the address of its host"
     assert ["server", "host2 (127.0.0.3)"] in service["setup"]
@@ -89,7 +90,8 @@ def test_neighbours_run_on_hosts_of_their_own(measured: Measured, tmp_path: Path
 
 def test_a_server_and_neighbours_elsewhere_at_once(measured: Measured, tmp_path: Path) -> None:
     beside = 'neighbour = "noise:cpu@30%,where=client,tolerance=100%"'
-    point = the_point(measured('server = "host2"\nneighbours = ["host3"]', neighbour=beside))
+    roles = 'server = "host2"\nneighbours = ["host3"]'
+    point = the_point(measured(roles, neighbour=beside, rate=COUNTED))
     seen = disk.read_json(point / "host.json")
     assert seen["neighbour"]["called"] == "cpu at 30%"
     assert seen["server_cpu_s"] > 0, "what the server's host saw is there as well"
@@ -134,7 +136,7 @@ def test_a_role_without_a_host_is_refused_before_the_first_run(
 )
 def test_a_study_whose_roles_make_no_sense_is_refused(roles: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(roles=roles, neighbour="", seconds=1, more=""))
+    path.write_text(STUDY.format(roles=roles, neighbour="", seconds=1, rate="500", more=""))
     with pytest.raises(SpecFault, match=why):
         spec.load(path)
 
@@ -172,7 +174,8 @@ def test_a_silent_driver_ends_the_stage_and_its_service(
 ) -> None:
     monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
     path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(roles='server = "host2"', neighbour="", seconds=1, more=""))
+    roles = 'server = "host2"'
+    path.write_text(STUDY.format(roles=roles, neighbour="", seconds=1, rate="500", more=""))
     study = spec.load(path)
     point = plan.next_point(study, [], questions.PLANS)
     assert point is not None

@@ -29,7 +29,7 @@ measure_s = {seconds}
 warmup_s = 0.2
 repeats = 1
 fractions = []
-rates = ["500"]
+rates = ["{rate}"]
 retries = 0
 [[services]]
 kind = "synthetic"
@@ -83,11 +83,19 @@ def measuring(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     seen_once(monkeypatch)
     monkeypatch.setattr(report, "write", lambda _findings, path, _parts, **_: [path])
 
-    def measure(roles: str, neighbour: str = "", *, seconds: float = 0.6, more: str = "") -> Path:
+    def measure(
+        roles: str,
+        neighbour: str = "",
+        *,
+        seconds: float = 0.6,
+        rate: str = "500",
+        more: str = "",
+    ) -> Path:
         cluster = Here(*(Host() for _ in range(4)), facts={n: {} for n in range(4)})
         monkeypatch.setattr(ray_engine, "connect", lambda _: cluster)
         path = folder / "study.toml"
-        text = STUDY.format(roles=roles, neighbour=neighbour, seconds=seconds, more=more)
+        load = {"seconds": seconds, "rate": rate}
+        text = STUDY.format(roles=roles, neighbour=neighbour, more=more, **load)
         path.write_text(text)
         patience = run.Patience(is_forced=True)
         done = pipeline.run_study(spec.load(path), folder / "results", Quiet(), patience=patience)

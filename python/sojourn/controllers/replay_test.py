@@ -100,9 +100,9 @@ def looks(lines: list[bytes]) -> Iterator[Look]:
     [
         ("pass", "has ended"),
         ("import time; time.sleep(60)", "did not answer within 1 s"),
-        ("print('no json', flush=True); input(); input()", "answered what is no decision"),
+        ("input(); print('no json', flush=True); input()", "answered what is no decision"),
         (
-            'print(\'{"changes": [{"group": "x", "knob": "rm"}]}\', flush=True); input(); input()',
+            'input(); print(\'{"changes": [{"group": "x", "knob": "rm"}]}\', flush=True); input()',
             "answered what is no decision: changes.0.knob",
         ),
     ],

@@ -185,9 +185,9 @@ def test_a_client_that_began_late_makes_the_point_unknown(offered: Offered, tmp_
 
 def test_a_slow_client_is_named_and_the_others_are_not(offered: Offered, tmp_path: Path) -> None:
     # As if its way were so much longer: longer than a busy machine stops the other clients.
-    with served("lognormal:30ms,0.3", 32) as behind:
+    with served("lognormal:100ms,0.3", 64) as behind:
         cluster = Cluster(Host(), Host(job={"target": behind}), Host())
-        whole = offered(cluster, duration="4s", connections=48)
+        whole = offered(cluster, rate="600", duration="4s", connections=144)
     assert whole["hosts"]["tail"]["named"] == [1], [
         one["above_p99"] for one in whole["hosts"]["clients"]
     ]

@@ -1,7 +1,8 @@
 """The script that draws a page's figures: Vega, Vega-Lite, Vega-Embed.
 
 vl-convert ships it in parts, 0.9 MB; to put them together takes a second, and the same parts give
-the same script. So a release has it in a file, packed. A checkout stores it in the user's cache.
+the same script. So a release, and a checkout that was built, have it in a file, packed. Any other one
+stores it in the user's cache.
 """
 
 from __future__ import annotations

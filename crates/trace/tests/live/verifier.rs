@@ -33,6 +33,10 @@ fn no_program_drifts_away_from_its_recorded_cost() {
         let json = serde_json::to_string_pretty(&now).unwrap() + "\n";
         std::fs::write(&file, json).unwrap();
     }
+    if support::is_in_container() {
+        let why = "programs that translate numbers of processes cost more than is recorded";
+        return support::say("skipped", why);
+    }
     let Ok(text) = std::fs::read_to_string(&file) else {
         let file = file.display();
         let why = format!("no costs are recorded for this kernel; UPDATE_VERISTAT=1 writes {file}");

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +18,7 @@ from sojourn.actors.probes.use import Use
 from sojourn.host import usage
 from sojourn.host.tree import Tree
 from sojourn.knobs import Knob
+from sojourn.places import proc
 
 FRAMES, FRAME_BYTES = 500, 1000
 TUN = Path("/dev/net/tun")
@@ -53,6 +54,13 @@ def test_a_limit_of_sending_counts_where_the_link_is_its_own() -> None:
     assert probe.sent_most({}, ["eth0"]) == {}
 
 
+def wait(is_so: Callable[[], bool], within_s: float = 60.0) -> None:
+    until = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 @pytest.mark.skipif(
     os.geteuid() != 0 or not TUN.exists(), reason="a tap needs root and a kernel with tun"
 )
@@ -75,7 +83,11 @@ def test_bytes_of_a_guest_are_counted_at_a_real_tap_of_a_real_process(tmp_path: 
         program = str(programs.find("sojourn-counters"))
         sampler = [program, *use.words, "--json", str(record)]
         with subprocess.Popen(sampler) as counters:
-            time.sleep(0.2)
+            wait(record.exists)
+            asleep = proc.sleeps(counters.pid, counters.pid)
+            wait(
+                lambda: proc.sleeps(counters.pid, counters.pid) > asleep + 2
+            )  # each after a sample
             fake.stdin.write("go\n")
             fake.stdin.flush()
             assert fake.stdout.readline() == "sent\n"

@@ -52,6 +52,14 @@ pub fn alone() -> Option<MutexGuard<'static, ()>> {
     }
 }
 
+/// Whether processes have other numbers here than for the kernel.
+///
+/// # Panics
+/// It is not known.
+pub fn is_in_container() -> bool {
+    sojourn_trace::attach::pidns::of(std::path::Path::new("/proc")).expect("asked as root") != 0
+}
+
 fn is_allowed() -> bool {
     std::env::var_os(ALLOW_SKIP).is_some_and(|word| !word.is_empty())
 }
