@@ -5,7 +5,7 @@ Usage: .venv/bin/python bench/timely.py [--rates 20000,50000] [--rounds 4] [--se
 Each client is asked for evenly spaced requests on 16 connections to the same memcached. The tracer
 writes when each request reached the server (`sojourn-trace --times`). memtier_benchmark spaces the
 requests of each connection, ours those of all together. So lateness is the time since the point of
-the client's own grid: period from the count, phase from its earliest requests, 1 % of them left out.
+the client's own grid: period from the count, phase from its earliest requests but for 1 % of them.
 CPU time is the kernel's for the client's process, over the requests that arrived: what a client
 saves by waking up for several requests at once shows beside how late it sends them. Server on CPU
 0, client on CPU 1; the order of each round is drawn. Needs root and memtier_benchmark in PATH.
@@ -36,7 +36,7 @@ from servers import started
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 CONNECTIONS = 16
-WAITS = ("spin", "sleep", "sleep:100us", "sleep:250us", "sleep:500us", "sleep:1ms")
+WAITS = ("spin", "sleep", "sleep:100us", "sleep:250us", "sleep:500us")
 MEMTIER = "memtier"
 EARLIEST = 0.01
 SETTLE_S = 0.5
@@ -47,7 +47,7 @@ def command(client: str, rate: int, port: int, seconds: int) -> list[str]:
     if client != MEMTIER:
         words = ["--rate", str(rate), "--arrivals", "fixed", "--connections", str(CONNECTIONS)]
         words += ["--wait", client, "--cpus", "1", "--duration", f"{seconds}s", "--warmup", "200ms"]
-        return [str(BIN / "sojourn-load"), f"memcache://127.0.0.1:{port}", "--preload", *words]
+        return [str(BIN / "sojourn-load"), f"memcache://127.0.0.1:{port}", *words]
     words = ["memtier_benchmark", "-s", "127.0.0.1", "-p", str(port), "-P", "memcache_text"]
     words += ["-t", "1", "-c", str(CONNECTIONS), "--ratio", "0:1", "--hide-histogram"]
     words += ["--rate-limiting", str(rate // CONNECTIONS), "--test-time", str(seconds)]
@@ -92,7 +92,7 @@ def one(client: str, rate: int, seconds: int) -> dict[str, Any]:
 
 def judged(table: Any, client: str, cpu_s: float) -> dict[str, Any]:
     """Lateness of the middle of a run, and CPU time of all of it."""
-    at = table["arrival_ns"].to_numpy()
+    at = table["start_ns"].to_numpy()
     of = table["connection"].to_numpy()
     begin, end = at.min() + SETTLE_S * 1e9, at.max() - SETTLE_S * 1e9
     middle = (at > begin) & (at < end)

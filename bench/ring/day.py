@@ -63,10 +63,10 @@ def loaded(
     draw: random.Random,
     on_look: Callable[[], object],
 ) -> int:
-    """Load for one life, with stalls; how many requests the client sent, warm-up included."""
+    """Load for one life, with stalls; how many requests the client sent."""
     seconds = asked.seconds // asked.lives
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        words = ["--rate", str(asked.rate), "--duration", f"{seconds}s", "--warmup", "1s"]
+        words = ["--rate", str(asked.rate), "--duration", f"{seconds}s", "--warmup", "0s"]
         words += ["--connections", "64", "--cpus", "1", "--wait", "sleep", "--json", file.name]
         target = f"memcache://127.0.0.1:{port}"
         program = PROGRAMS / "sojourn-load"
@@ -86,7 +86,7 @@ def loaded(
             if time.monotonic() >= next_look:
                 on_look()
                 next_look += EVERY_S
-        return int(json.loads(Path(file.name).read_text())["counters"]["sent"])
+        return int(json.loads(Path(file.name).read_text())["sojourn_all_ns"]["count"])
 
 
 def look(address: str, tracer: int, dumps: Path) -> dict[str, float]:
