@@ -22,7 +22,7 @@ from sojourn.importers.series import PAGE
 from sojourn.importers.testing import SAMPLES, content, put
 from sojourn.report import opened, opened_figure, opened_file, testing
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
+from sojourn.report.draw.figure import Spec, sized, vega_lite
 from sojourn.report.page_test import figures_in
 from sojourn.spec import kinds
 from sojourn.stats.interval import Estimate, Interval
@@ -236,7 +236,7 @@ def test_the_picture_is_one_that_vega_draws(folder: Path) -> None:
     chart = opened_figure.draw(sides).chart
     assert chart
     svg = vl_convert.vegalite_to_svg(
-        cast("Spec", palette.resolve(sized(chart))), vl_version=VEGA_LITE
+        cast("Spec", palette.resolve(sized(chart))), vl_version=vega_lite()
     )
     assert svg.count('class="mark-line') == 2, "wrk has no more than its dots"
     assert "p99" in svg

@@ -11,14 +11,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import altair as alt
-
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import Run
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.setting import level_text
 from sojourn.report import show
 from sojourn.report.draw.axes import load_x, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.palette import SERIES, role, series

@@ -16,7 +16,7 @@ from sojourn import disk, extras
 from sojourn.findings.findings import Findings
 from sojourn.report import parts, volume, writers
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, WIDTH, Figure, sized
+from sojourn.report.draw.figure import WIDTH, Figure, sized, vega_lite
 from sojourn.report.draw.print_size import COLUMN_IN, COLUMN_PX, PAGE_IN, for_pdf, in_inches
 from sojourn.report.writers import csv, html, text
 
@@ -82,11 +82,11 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
         json.dumps(palette.resolve(sized(figure.chart, width))) for width in (WIDTH, COLUMN_PX)
     )
     vl_convert = extras.need(extras.PICTURES)  # it brings a JavaScript engine: 100 MB
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite())
     yield "svg", svg.encode()
     yield "pdf", vl_convert.svg_to_pdf(svg)
     yield "png", vl_convert.svg_to_png(svg, scale=PNG_SCALE)
-    column: str = vl_convert.vegalite_to_svg(narrow, vl_version=VEGA_LITE)
+    column: str = vl_convert.vegalite_to_svg(narrow, vl_version=vega_lite())
     for name, drawn in (("column", column), ("page", svg)):
         yield f"{name}.svg", in_inches(drawn, PRINTED[name]).encode()
         yield f"{name}.pdf", vl_convert.svg_to_pdf(for_pdf(drawn, PRINTED[name]))

@@ -19,7 +19,7 @@ from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.point_row import PointRow
 from sojourn.report import explore, figures, library, page, page_test, testing, volume
-from sojourn.report.draw.figure import VEGA_LITE, Figure
+from sojourn.report.draw.figure import Figure, vega_lite
 from sojourn.report.figures import by_level
 from sojourn.report.files import pictures
 from sojourn.report.pack import unpacked
@@ -201,7 +201,7 @@ def test_an_arrow_at_the_edge_is_where_something_never_came() -> None:
         {**ends, "fraction": 0.4, "y": 5e5, "high": 1e6, "endless": True},
     ]
     drawn = json.dumps({**spec, "datasets": {**spec["datasets"], "rows": rows}})
-    svg: str = vl_convert.vegalite_to_svg(drawn, vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(drawn, vl_version=vega_lite())
     [marks] = re.findall(r'<g class="[^"]*layer_3_marks"[^>]*>(.*?)</g>', svg)
     assert marks.count("<path") == 1
 
@@ -217,7 +217,7 @@ def test_runs_that_are_not_believed_are_a_hollow_mark_off_the_line() -> None:
     ends = {"low": 2e5, "high": 6e5, "panel": "", "colour": "", "endless": False}
     drawn = [{**ends, "fraction": n / 9, "y": 5e5, "doubted": n == 2} for n in range(5)]
     text = json.dumps({**spec, "datasets": {**spec["datasets"], "rows": drawn}})
-    svg: str = vl_convert.vegalite_to_svg(text, vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(text, vl_version=vega_lite())
     solid, hollow = (
         re.findall(rf'<g class="[^"]*layer_{n}_marks"[^>]*>(.*?)</g>', svg)[0] for n in (2, 4)
     )

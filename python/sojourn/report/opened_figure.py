@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Sheet, Spec, finish
 from sojourn.report.draw.palette import series
 from sojourn.report.draw.table import Record, from_records

@@ -44,7 +44,7 @@ from sojourn.report import (
     volume,
 )
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, Figure, unchecked
+from sojourn.report.draw.figure import Figure, unchecked, vega_lite
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
 from sojourn.text import numbers as words
@@ -135,7 +135,7 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
             light=_trusted(palette.style(palette.THEMES["light"])),
             dark=_trusted(palette.style(palette.THEMES["dark"])),
             version=sojourn.__version__,
-            vega_lite=VEGA_LITE,
+            vega_lite=vega_lite(),
             **values,
         )
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Sheet, Spec, finish
 from sojourn.report.draw.palette import SERIES, series
 from sojourn.report.draw.table import Record, number

@@ -6,8 +6,6 @@ import math
 import shlex
 from collections.abc import Iterator
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.state import Settle
 from sojourn.questions.blame import figure
@@ -18,6 +16,7 @@ from sojourn.questions.blame.tables import ALONE, COLUMNS, STOPPED, _records, co
 from sojourn.questions.blame.words import limit
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records, number

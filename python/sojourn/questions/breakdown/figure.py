@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.breakdown.findings import Breakdown, Stages, Windows
 from sojourn.questions.breakdown.show import known, named
 from sojourn.report import show
 from sojourn.report.draw import marks, palette
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records

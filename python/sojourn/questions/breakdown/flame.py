@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.breakdown.findings import Breakdown, Culprits
 from sojourn.questions.breakdown.show import blamed
 from sojourn.report import show
 from sojourn.report.draw import marks, palette
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records

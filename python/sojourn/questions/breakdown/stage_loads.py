@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from sojourn.findings.findings import Findings
 from sojourn.questions.breakdown.figure import PARTS
 from sojourn.questions.breakdown.findings import Breakdown, Stages
 from sojourn.questions.breakdown.show import known, named
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 from sojourn.questions.check.judge import rows_of
 from sojourn.questions.check.rows import CheckRow
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, is_finite

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.load_point import Run
 from sojourn.report import show
 from sojourn.report.draw import marks, thin
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role

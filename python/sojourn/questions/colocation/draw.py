@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Sheet, Spec, finish
 from sojourn.report.draw.palette import SERIES, role, series
 from sojourn.report.draw.table import Record, number

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from sojourn.questions.isolation_cost.plan import IDLE, LOADED
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TIME_LABEL, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, number

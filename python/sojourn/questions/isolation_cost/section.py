@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.judge import SENTENCE_ROWS, IsolationCosts, Row
@@ -22,6 +20,7 @@ from sojourn.questions.isolation_cost.tables import (
 )
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, number

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import altair as alt
-
 from sojourn.findings.findings import Findings
 from sojourn.questions.smt_pairs.judge import PAPER, SOURCE, Pair, SmtPairsFound, sure
 from sojourn.questions.smt_pairs.plan import NAME
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import altair as alt
-
 from sojourn.findings.effects import FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.questions.together.judge import Together
 from sojourn.questions.together.meetings import Met
 from sojourn.report import factors, show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, Table, from_records

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import altair as alt
+from sojourn.report.draw.charts import alt
 
 # Vega's expression for "1.31 ms": ticks are 1, 2 or 5 times a power of ten, so no rounding shows.
 TIME_LABEL = (

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.load_point import Line
 from sojourn.report import show
 from sojourn.report.draw import known_layers, marks
 from sojourn.report.draw.axes import TimeAxis, load_x
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Sheet
 from sojourn.report.draw.known import SURE, Sort
 from sojourn.report.draw.lookup import is_bound, lines_of, load_title

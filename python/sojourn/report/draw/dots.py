@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-import altair as alt
-
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, number

@@ -7,16 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import cast
 
-import altair as alt
-from altair.utils import schemapi
-
 from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, Table, drawable
 
 Spec = dict[str, object]
 
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # as vl-convert says it
 WIDTH = 680  # of exported pictures, px; in the page a figure is as wide as its column
 HEIGHT = 340
 
@@ -91,13 +88,18 @@ class Sheet:
         return alt.Chart(self.data(name, rows))
 
 
+def vega_lite() -> str:
+    """The version of Vega-Lite that figures are written for, as vl-convert names it."""
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
 def unchecked() -> AbstractContextManager[None]:
     """Until the end of the block altair checks no mark, axis or scale as it is made.
 
     The checks take most of the time of drawing. `questions/opening_words_test.py` draws every kind
     of figure with them, because only they see a property that Vega-Lite does not have.
     """
-    block: AbstractContextManager[None] = schemapi.debug_mode(arg=False)
+    block: AbstractContextManager[None] = alt.utils.schemapi.debug_mode(arg=False)
     return block
 
 

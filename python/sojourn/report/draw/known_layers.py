@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import altair as alt
-
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.known import IN_CURVE, SURE, Sort
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, number

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import altair as alt
-
 from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.plan.points import Verdict
 from sojourn.report import show
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.known import Known, Sort
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell

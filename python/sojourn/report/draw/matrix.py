@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-import altair as alt
-
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, finish
 from sojourn.report.draw.frontier import AXES
 from sojourn.report.draw.palette import role

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import altair as alt
-
 from sojourn.report.draw.axes import TimeAxis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet
 
 FADED = 0.08  # what is left of a service that is not picked in the legend

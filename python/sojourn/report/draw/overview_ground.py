@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.report import show
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame
 from sojourn.report.draw.palette import role, series

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import known_layers, overview_ground
 from sojourn.report.draw.axes import TimeAxis, load_x
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.overview_frame import Frame
 from sojourn.report.draw.palette import series

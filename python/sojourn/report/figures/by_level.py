@@ -10,13 +10,12 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-import altair as alt
-
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
 from sojourn.report import show
 from sojourn.report.draw import known, known_layers
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.known import Known
 from sojourn.report.draw.lookup import is_bound, slug, tail_q

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show, tiles
 from sojourn.report.draw.axes import COUNT_LABEL
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.palette import series

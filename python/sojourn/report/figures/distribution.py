@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-import altair as alt
-
 from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import load, role

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
-
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
 from sojourn.report import show
 from sojourn.report.draw import known, known_layers, marks
 from sojourn.report.draw.axes import TimeAxis, load_x
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import is_bound, slug, tail_q
 from sojourn.report.draw.palette import SERIES, role, series

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from sojourn import units
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import altair as alt
 import numpy as np
 
 from sojourn.analysis.sample_box import box
@@ -18,6 +17,7 @@ from sojourn.findings.resource_use import Box, ResourceUse, Side, Use, amount, u
 from sojourn.host.usage.resource import BY_NAME, BYTES, BYTES_PER_S, SHARE
 from sojourn.plan.setting import level_text
 from sojourn.report import show
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.marks import tooltip

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-import altair as alt
-
 from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import known, marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import load_title, of_point, slug, tail_q
 from sojourn.report.draw.palette import role

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
-
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import labels, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.dots import axis
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import of_point, tail_q

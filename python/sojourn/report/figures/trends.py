@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import altair as alt
-
 from sojourn.findings.effects import FactorFinding, Trend
 from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
 from sojourn.report.draw import marks
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.dots import axis
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import of_point, tail_q

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
-
 from sojourn.models.replicate.kind import Curve, Mark, Replica
 from sojourn.report.draw import marks as looks
 from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Sheet, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role

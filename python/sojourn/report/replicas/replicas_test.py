@@ -17,7 +17,7 @@ from sojourn.models.replicate.kind import (
 )
 from sojourn.report import replicas
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, sized
+from sojourn.report.draw.figure import sized, vega_lite
 from sojourn.report.pack import unpacked
 from sojourn.report.replicas import curves, matrices
 from sojourn.report.replicas.page import answer
@@ -128,7 +128,7 @@ def test_every_figure_can_be_drawn_and_the_payload_is_json() -> None:
     for figure in (*curves.figures(replica), *matrices.figure(replica)):
         assert figure.chart is not None
         spec = json.dumps(palette.resolve(sized(figure.chart)))
-        svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+        svg: str = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite())
         assert "<svg" in svg
     html = _page(replica)
     match = re.search(r'id="figures">(.*?)</script>', html, re.DOTALL)
