@@ -5,7 +5,7 @@ Usage: .venv/bin/python bench/timely.py [--rates 20000,50000] [--rounds 4] [--se
 Each client is asked for evenly spaced requests on 16 connections to the same memcached. The tracer
 writes when each request reached the server (`sojourn-trace --times`). memtier_benchmark spaces the
 requests of each connection, ours those of all together. So lateness is the time since the point of
-the client's own grid: period from the count, phase from its earliest requests but for 1 % of them.
+the client's own grid, which its earliest requests show, but for 1 % of them.
 CPU time is the kernel's for the client's process, over the requests that arrived: what a client
 saves by waking up for several requests at once shows beside how late it sends them. Server on CPU
 0, client on CPU 1; the order of each round is drawn. Needs root and memtier_benchmark in PATH.
@@ -60,9 +60,12 @@ def late_us(at_ns: NDArray[np.int64]) -> NDArray[np.float64]:
     >>> late_us(np.array([0, 1000, 2500, 3000])).round(2).tolist()
     [0.0, 0.0, 0.5, 0.0]
     """
-    ordered = np.sort(at_ns).astype(float)
-    period = (ordered[-1] - ordered[0]) / (len(ordered) - 1)
-    beyond = ordered - ordered[0] - period * np.arange(len(ordered))
+    ordered, nth = np.sort(at_ns).astype(float), np.arange(len(at_ns))
+    beyond = ordered - (ordered[-1] - ordered[0]) / (len(ordered) - 1) * nth
+    tenth = max(1, len(ordered) // 10)
+    # Both ends may be late. The earliest of the first and of the last tenth are on the grid.
+    first, last = int(beyond[:tenth].argmin()), int(beyond[-tenth:].argmin()) + len(ordered) - tenth
+    beyond -= (beyond[last] - beyond[first]) / max(1, last - first) * nth
     result: NDArray[np.float64] = (beyond - np.quantile(beyond, EARLIEST)) / 1e3
     return result
 
