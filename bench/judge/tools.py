@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ def program(name: str) -> str:
 
 def matched(pattern: str) -> Callable[[str], float | None]:
     def read(text: str) -> float | None:
-        match = re.search(pattern, text)
+        match = re.search(pattern, text, re.MULTILINE)
         return ms(match[1], match[2]) if match else None
 
     return read
@@ -94,10 +95,47 @@ def wrk(url: str, rate: int, seconds: int) -> list[str]:
     return [program("wrk"), "-t1", "-c20", f"-d{seconds}s", "--latency", url]
 
 
+def wrk2(url: str, rate: int, seconds: int) -> list[str]:
+    return [program("wrk2"), "-t1", "-c20", f"-R{rate}", f"-d{seconds}s", "--latency", url]
+
+
+def fortio(url: str, rate: int, seconds: int) -> list[str]:
+    words = f"load -quiet -c 20 -qps {rate} -t {seconds}s -p 99".split()
+    return [program("fortio"), *words, url]
+
+
+def of_fortio(text: str) -> float | None:
+    """Times of calls, not those of sleep and of errors beside them."""
+    calls = text.partition("Aggregated Function Time")[2].partition("Error cases")[0]
+    match = re.search(r"^# target 99% ([\d.e-]+)", calls, re.MULTILINE)
+    return float(match[1]) * 1e3 if match else None
+
+
+SCRIPT = """\
+import http from 'k6/http';
+export const options = {{ summaryTrendStats: ['p(99)'], scenarios: {{ load: {{
+  executor: 'constant-arrival-rate', rate: {rate}, timeUnit: '1s', duration: '{seconds}s',
+  preAllocatedVUs: 20, maxVUs: 20,
+}} }} }};
+export default function () {{ http.get('{url}'); }}
+"""
+
+
+def k6(url: str, rate: int, seconds: int) -> list[str]:
+    """Its script is a file of its own for as long as the bench runs."""
+    script = Path(SCRIPTS.name) / f"{rate}-{seconds}.js"
+    script.write_text(SCRIPT.format(url=url, rate=rate, seconds=seconds))
+    return [program("k6"), "run", "--quiet", "--no-usage-report", str(script)]
+
+
+SCRIPTS = tempfile.TemporaryDirectory(prefix="sojourn-k6-")
 TOOLS = (
     Tool("hey", hey, of_hey),
     Tool("vegeta", vegeta, of_vegeta),
     Tool("bombardier", bombardier, matched(rf"99% +{TIME}")),
     Tool("autocannon", autocannon, of_autocannon),
+    Tool("wrk2", wrk2, matched(rf"^ +99.000% +{TIME}")),
+    Tool("fortio", fortio, of_fortio),
+    Tool("k6", k6, matched(rf"http_req_duration.*p\(99\)={TIME}")),
     Tool("wrk", wrk, matched(rf"99% +{TIME}"), has_rate=False),
 )
