@@ -136,6 +136,7 @@ def day(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
             with server(folder / NAME, port) as pid:
                 every = lambda: looks.append(look(listen, tracer.pid, dumps))  # noqa: E731
                 sent.append(loaded(asked, port, pid, draw, every))
+                time.sleep(2.0)  # the metrics are of the last second
                 every()
             log.rename(folder / f"ring.log.{life}")
             tracer.send_signal(signal.SIGHUP)
