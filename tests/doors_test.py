@@ -89,7 +89,8 @@ COPYING = {"copy", "copy2", "copyfile", "copytree", "move"}  # of shutil
 READING = {"read_text", "read_bytes", "read_table", "ParquetFile", "read_csv"}
 FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 RUST_WRITERS = {
-    "trace/src/blackbox/folder.rs": "dumps, in a folder of one user, 0600, new, then renamed",
+    "trace/src/blackbox/folder.rs": "opens the folder of dumps itself, to read",
+    "trace/src/blackbox/folder/part.rs": "dumps, in a folder of one user, 0600, new, then renamed",
     "trace/src/blackbox/log.rs": "a log that grows; no link is followed",
     "base/src/files.rs": "the door",
     "load/src/drive/turns.rs": "shared by the clients of a run: O_NOFOLLOW",

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -132,8 +133,9 @@ def _measured(
         source = stack.enter_context(_source(study, watcher.event, facts, patience))
         if source.skipped:
             skipped, here = source.skipped, left_out.without(study, source.skipped)
+        again = partial(plan.again, here, questions=questions.PLANS)
         record = stack.enter_context(
-            store.open(results, study, resume=resume, manifest=about, skipped=skipped)
+            store.open(results, study, resume=resume, manifest=about, skipped=skipped, again=again)
         )
         whole, show = questions.catalogue(), watcher.event
         session = stack.enter_context(

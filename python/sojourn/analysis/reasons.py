@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sojourn.plan.points import Course
+from sojourn.samples.reading import SHIELD_HELPS
 
 TITLE_WORDS = 3  # of a check's name; a longer beginning is a sentence
 WORDS_MAX = 24  # characters of a reason in a line
@@ -64,7 +65,7 @@ KINDS: Mapping[str, About] = {
     "client": About("clients' CPU full", "give the clients more CPUs", has_share=True),
     "server disturbed": About(
         "others ran",
-        "end other programs; where `sojourn run` starts the service, --shield priority helps",
+        "end other programs, or give the server CPUs of its own",
         has_share=True,
     ),
     "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
@@ -99,6 +100,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
     ),
     (re.compile(r"replies: no request succeeded"), About("no request succeeded", _TARGET)),
     (re.compile(r"replies: overload"), KINDS["overloaded"]),
+    (
+        re.compile(rf"server disturbed: .*{SHIELD_HELPS}$"),
+        About("others ran", f"end other programs, {SHIELD_HELPS}", has_share=True),
+    ),
     (
         re.compile(r"neighbour \S+ did not hold its intensity: it finished no piece"),
         About("neighbour's pace unknown", "measure longer: --profile standard"),

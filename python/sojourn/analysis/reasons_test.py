@@ -68,6 +68,19 @@ def test_requests_without_a_reply_are_not_wrong_replies(reason: str, words: str)
     assert reasons.short(reason) == words
 
 
+def test_a_shield_is_advised_only_where_the_run_says_that_it_can_be_had() -> None:
+    why = "server disturbed: other processes used 9.0% of the time of the server's CPUs; end them, "
+    plain, free = (
+        reasons.about(why + end) for end in ("or give it more", "or run with --shield priority")
+    )
+    assert plain
+    assert free
+    assert "--shield" not in plain.action
+    assert "--shield priority" in free.action
+    assert reasons.short(why + "or run with --shield priority") == "others ran 9 %"
+    assert not any("--shield" in kind.action for kind in reasons.KINDS.values())
+
+
 def test_the_fix_gives_way_to_the_action_and_stays_where_there_is_none() -> None:
     assert reasons.sentence(STOPPED).endswith("1.00 % may be (steal 0.4 %)")
     assert reasons.sentence("odd thing: it failed; look at it") == "it failed; look at it"

@@ -238,7 +238,7 @@ def _sides(
     """
     from sojourn.spec.sides import varied
 
-    inputs = [*commands, *urls]
+    inputs = [*(("--command", text) for text in commands), *(("--url", text) for text in urls)]
     if not (inputs or service or vary or target or load):
         return []
     where, fix = "sojourn compare", "give --command twice, --url twice, or one of them with --vary"

@@ -140,7 +140,8 @@ def gate(
         "max_regression": share(max_regression, "--max-regression", takes_least=True),
         "trace": trace,
     }
-    for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
+    both = (("--baseline", baseline), ("--candidate", candidate))
+    for at, text in both:
         if not text.strip():
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
     load = credentials.job_keys(
@@ -148,7 +149,7 @@ def gate(
         method=method, header=header, body=body, body_file=body_file, query=query,
         option=option,
     )  # fmt: skip
-    sides = in_turn.services([baseline, candidate], target, load)
+    sides = in_turn.services(both, target, load)
     # The CPU time of a service that runs already is often not known.
     usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED
     compare["numbers"] = turn_numbers.numbers_of(numbers, usual)

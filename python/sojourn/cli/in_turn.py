@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn import system
-from sojourn.cli import credentials, visible_words
+from sojourn.cli import credentials, own_target, visible_words
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
 from sojourn.cli.turn_numbers import BLOCKS_MOST, block_s
@@ -106,21 +106,24 @@ Connections = Annotated[
 
 
 def services(
-    texts: Sequence[str], target: str, load: Mapping[str, credentials.JobValue]
+    texts: Sequence[tuple[str, str]], target: str, load: Mapping[str, credentials.JobValue]
 ) -> list[dict[str, Any]]:
     """The services that were typed, as a study file has them.
 
     Args:
-        texts: URLs, and commands that start a service.
+        texts: URLs, and commands that start a service, each behind the option that has it.
         target: as `--target` has it.
         load: keys of the generator's job, as `credentials.job_keys` has them.
 
     Raises:
-        SpecFault: a target is given, and none of them is a command; or keys, and there is none.
+        SpecFault: a URL or the target is none; a target is given, and none of them is a command;
+            or keys, and there is none.
     """
     from sojourn.spec.sides import side_of
 
-    sides = [side_of(text, target) for text in texts]
+    sides = [side_of(text, target) for _, text in texts]
+    urls = [typed for typed, side in zip(texts, sides, strict=True) if side["kind"] == "external"]
+    own_target.check_all([*urls, *([("--target", target)] if target else [])])
     if target and not any(side["kind"] == "command" for side in sides):
         raise SpecFault(
             "it says what a command's service is asked, and no command is given",

@@ -153,7 +153,8 @@ def test_options_of_tls_go_to_services_that_speak_it() -> None:
     load: dict[str, credentials.JobValue] = {"insecure": True, "auth": "basic:env:TOK"}
 
     def keys(*texts: str, target: str = "") -> list[set[str]]:
-        return [set(side["load"]) for side in in_turn.services(texts, target, load)]
+        typed = [("--url", text) for text in texts]
+        return [set(side["load"]) for side in in_turn.services(typed, target, load)]
 
     assert keys("http://a/", "HTTPS://b/", "./c {port}") == [{"auth"}, set(load), {"auth"}]
     secured = "https://{host}:{port}/"

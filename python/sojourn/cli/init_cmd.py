@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import credentials, named_file, qos_options
+from sojourn.cli import credentials, named_file, own_target, qos_options
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
@@ -106,6 +106,8 @@ def init(
             at="--target",
             fix="leave it out: a service that runs is asked as its address is typed",
         )
+    if requests:
+        own_target.check(requests, at="--target")
     with qos_options.refused():
         qos = own.qos_lines(quantile, bound)
     facts: tuple[tuple[str, str], ...] = ()

@@ -120,7 +120,7 @@ def noise(
                 at="sojourn noise",
                 fix="leave out the others",
             )
-        own = in_turn.services([command] if command else [], target, load)
+        own = in_turn.services([("--command", command)] if command else [], target, load)
         typed = ["--command", command] if own else ["--service", service]
         path = _measured(
             own[0] if own else {"kind": service},

@@ -285,7 +285,7 @@ def test_init_writes_what_a_command_is_asked(
     assert "\n# items = " in path.read_text(), "it is a key-value store"
     capsys.readouterr()
     assert main([*words, "--force", "--target", "memcache"]) == Exit.USAGE
-    assert "at: service command, target" in capsys.readouterr().err
+    assert "at: --target" in capsys.readouterr().err
     assert main(["init", "http://h:1/", "--target", "http://{host}:{port}/"]) == Exit.USAGE
     assert "at: --target" in capsys.readouterr().err
 

@@ -96,7 +96,7 @@ NEEDS: tuple[_Need, ...] = (
         name="stages inside the kernel (eBPF)",
         needs=lambda f: (
             (f.rights.has_btf, "kernel types (BTF)", "a kernel with CONFIG_DEBUG_INFO_BTF"),
-            (f.rights.may_load(), "CAP_BPF", f.rights.fix),
+            (not f.rights.lacking_to_trace, f.rights.lacking_to_trace, f.rights.fix),
             _called(f, sandbox.BPF),
         ),
     ),
@@ -104,7 +104,7 @@ NEEDS: tuple[_Need, ...] = (
         name="schedulers (sched_ext)",
         needs=lambda f: (
             (f.kernel.sched_ext, "sched_ext", "Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT"),
-            (f.rights.may_load(), "CAP_BPF", f.rights.fix),
+            (not f.rights.lacking_to_trace, f.rights.lacking_to_trace, f.rights.fix),
             _called(f, sandbox.BPF),
         ),
     ),

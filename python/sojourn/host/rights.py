@@ -98,10 +98,31 @@ class Rights:
         """Whether BPF programs can be loaded, or another part of CAP_SYS_ADMIN is in effect."""
         return self.may(capability) or (self.may("sys_admin") and not self.is_inner)
 
+    @property
+    def lacking_to_trace(self) -> str:
+        """As `lacking_to_trace` of the module has it."""
+        return _lacking(self.capabilities, is_inner=self.is_inner)
+
 
 def has(tree: Tree, number: int) -> bool:
     """Whether this program has a capability of `CAPABILITIES`, by its number."""
     return CAPABILITIES.get(number) in _in_effect(tree)
+
+
+def lacking_to_trace(tree: Tree) -> str:
+    """Capabilities without which no BPF program is loaded that sees the kernel's memory; "": none.
+
+    Programs of sched_ext and those at tracepoints are such ones. The kernel asks for CAP_BPF and
+    CAP_PERFMON, and takes CAP_SYS_ADMIN for either (bpf_token_capable in kernel/bpf/token.c).
+    """
+    return _lacking(_in_effect(tree), is_inner=is_inner(tree))
+
+
+def _lacking(capabilities: tuple[str, ...], *, is_inner: bool) -> str:
+    if "sys_admin" in capabilities and not is_inner:
+        return ""
+    lacking = (name for name in ("bpf", "perfmon") if name not in capabilities)
+    return " and ".join(f"CAP_{name.upper()}" for name in lacking)
 
 
 def fix(tree: Tree) -> str:

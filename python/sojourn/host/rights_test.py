@@ -69,6 +69,7 @@ def test_root_of_a_user_namespace_has_no_right_over_the_machine(
     assert not {"sys_nice", "sys_resource", "perfmon", "bpf", "net_admin"} & set(got.capabilities)
     assert got.may("sys_admin")  # namespaces inside it
     assert not got.may_load()
+    assert got.lacking_to_trace == rights.lacking_to_trace(tree) == "CAP_BPF and CAP_PERFMON"
     assert got.may("setuid") is (users == MANY)
     assert not rights.has(tree, SYS_NICE)
     assert rights.fix(tree) == ON_HOST

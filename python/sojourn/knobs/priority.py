@@ -16,14 +16,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn.host import rights
+from sojourn.host.tree import Tree
 from sojourn.places import proc
 from sojourn.places.task import Task
 
 POLICY, PRIORITY = 2, 1  # SCHED_RR, which `os` names on Linux only; records are read elsewhere
 NAMES = {0: "SCHED_OTHER", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "SCHED_BATCH", 5: "SCHED_IDLE"}
+SYS_NICE = 23  # include/uapi/linux/capability.h: CAP_SYS_NICE
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 RT_PRIORITY, RT_POLICY = 37, 38  # fields of /proc/PID/stat after the name, from 0 (proc(5): 40, 41)
 
@@ -95,17 +99,32 @@ def take(changed: list[tuple[Task, Rank]]) -> None:
             os.sched_setscheduler(task.tid, had.policy, os.sched_param(had.priority))
 
 
+def is_allowed() -> bool:
+    """Whether the kernel gives the priority here, tried on a thread that ends at once."""
+    allowed: list[bool] = []
+
+    def try_it() -> None:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, POLICY, os.sched_param(PRIORITY))
+            allowed.append(True)
+
+    thread = threading.Thread(target=try_it, name="priority")
+    thread.start()
+    thread.join()
+    return bool(allowed)
+
+
 def name(policy: int) -> str:
     """A scheduling policy's name by its number: `SCHED_RR` for 2."""
     return NAMES.get(policy, f"policy {policy}")
 
 
 def _why(error: OSError) -> str:
-    if error.errno == errno.EPERM and os.geteuid() != 0:
+    if error.errno == errno.EPERM and not rights.has(Tree(), SYS_NICE):
         return "no right to real-time priority (CAP_SYS_NICE, or ulimit -r of 1 or more)"
     if error.errno == errno.EPERM:
         return (
-            "the kernel refuses real-time priority here, as it does without CAP_SYS_NICE or in a "
-            "control group without real-time budget (cpu.rt_runtime_us)"
+            "the kernel refuses real-time priority here, as it does in a control group without "
+            "real-time budget (cpu.rt_runtime_us)"
         )
     return f"the kernel refuses real-time priority: {error.strerror}"

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from sojourn.host import rights
 from sojourn.knobs import priority
 from sojourn.knobs.priority import Rank
 from sojourn.places import proc
@@ -112,6 +114,44 @@ def test_refused_midway_leaves_no_thread_changed(
     with pytest.raises(priority.RefusedError, match="real-time"):
         priority.give(server.pid)
     assert ranks(server.pid) == [Rank(policy=os.SCHED_OTHER, priority=0)] * 4
+
+
+@pytest.mark.parametrize(("has_it", "why"), [(True, "without real-time budget"), (False, "CAP_")])
+def test_who_has_the_capability_does_not_read_that_it_lacks(
+    server: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, *, has_it: bool, why: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000 if has_it else 0)
+    monkeypatch.setattr(rights, "has", lambda *_: has_it)
+    with pytest.raises(priority.RefusedError, match=why):
+        priority.give(server.pid)
+
+
+def test_whether_the_kernel_gives_it_is_tried_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tids = [int(entry.name) for entry in Path("/proc/self/task").iterdir()]
+    before = {tid: os.sched_getscheduler(tid) for tid in tids}
+    priority.is_allowed()
+    assert {tid: os.sched_getscheduler(tid) for tid in before} == before
+    tried = []
+
+    def answers(errors: list[OSError]) -> None:
+        def answer(tid: int, policy: int, param: os.sched_param) -> None:
+            tried.append((tid, policy, param.sched_priority))
+            if errors:
+                raise errors[0]
+
+        monkeypatch.setattr(os, "sched_setscheduler", answer)
+
+    answers([])
+    assert priority.is_allowed()
+    answers([PermissionError(1, "Operation not permitted")])
+    assert not priority.is_allowed()
+    assert tried == [(0, os.SCHED_RR, 1)] * 2
 
 
 def test_a_thread_that_is_gone_has_no_rank(server: subprocess.Popen[str]) -> None:

@@ -12,7 +12,6 @@ program ends, however it ends, the kernel takes all tasks back.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -253,8 +252,9 @@ def lacks(asked: Asked) -> Lack | None:
     if now.state != "disabled" and not _REIGN.wanted:
         who = now.name or "a scheduler"
         return Lack(missing=f"room for a scheduler ({who} is in force)", fix=f"end {who}")
-    if os.geteuid() != 0 or rights.is_inner(asked.tree):
-        return Lack(missing="the right to load a scheduler", fix=rights.fix(asked.tree))
+    if lacking := rights.lacking_to_trace(asked.tree):
+        fix = rights.fix(asked.tree)
+        return Lack(missing=f"the right to load a scheduler ({lacking})", fix=fix)
     if programs.maybe(name) is None:
         return Lack(missing=f"the program {name}", fix=fix_for(name))
     return None

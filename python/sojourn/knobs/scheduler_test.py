@@ -20,6 +20,7 @@ from sojourn.knobs import KINDS, Asked, Turned, scheduler
 from sojourn.knobs.policy import Policy
 from sojourn.knobs.testing import MemoryBook, put
 
+SYS_ADMIN, PERFMON, BPF = 21, 38, 39  # include/uapi/linux/capability.h
 #: What the kernel and a scheduler's program do, as far as files tell; `at` holds the machine.
 PROGRAM = """#!/bin/sh
 at={at}
@@ -57,6 +58,12 @@ def server() -> Iterator[int]:
 
 def a_knob(machine: Path, server: int, label: str, book: MemoryBook) -> Policy:
     return Policy(Turned(label=label, leader=server, book=book, tree=Tree(machine), work=machine))
+
+
+def capable(machine: Path, *bits: int) -> None:
+    """Let the machine say which capabilities this process has."""
+    mask = sum(1 << bit for bit in bits)
+    put(machine, "/proc/self/status", f"Uid:\t1000\t1000\nCapEff:\t{mask:016x}\n")
 
 
 def asked(machine: Path) -> list[dict[str, Any]]:
@@ -133,16 +140,49 @@ def test_what_a_machine_lacks_is_reported(machine: Path, monkeypatch: pytest.Mon
         result = KINDS["policy"].lacks(Asked(level=level, tree=Tree(tree)))
         return f"{result.missing}; {result.fix}" if result else ""
 
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    capable(machine, SYS_ADMIN)
     assert "CONFIG_SCHED_CLASS_EXT" in lack("bvt", machine / "another")
     assert lack("bvt,warp=5ms", machine) == ""
     monkeypatch.setattr(programs, "maybe", lambda name: None)
     assert "the program scx_lavd; install scx_lavd" in lack("scx_lavd", machine)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "run as root" in lack("bvt", machine)
+    capable(machine)
+    assert "(CAP_BPF and CAP_PERFMON); run as root" in lack("bvt", machine)
     put(machine, f"{scheduler.FOLDER}/state", "enabled")
     put(machine, f"{scheduler.FOLDER}/root/ops", "lavd_1.0")
     assert "lavd_1.0 is in force" in lack("bvt", machine)
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+@pytest.mark.parametrize(
+    ("bits", "lacking"),
+    [
+        ((SYS_ADMIN,), ""),
+        ((BPF, PERFMON), ""),
+        ((BPF,), "(CAP_PERFMON)"),
+        ((PERFMON,), "(CAP_BPF)"),
+        ((), "(CAP_BPF and CAP_PERFMON)"),
+    ],
+)
+def test_capabilities_decide_and_not_the_user(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, uid: int, bits: tuple[int, ...], lacking: str
+) -> None:
+    monkeypatch.setattr(programs, "maybe", Path)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    capable(machine, *bits)
+    result = KINDS["policy"].lacks(Asked(level="bvt", tree=Tree(machine)))
+    assert (result is None) == (not lacking)
+    assert result is None or result.missing == f"the right to load a scheduler {lacking}"
+
+
+def test_root_of_a_user_namespace_cannot_load_one(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "maybe", Path)
+    capable(machine, SYS_ADMIN, BPF, PERFMON)
+    put(machine, "/proc/self/uid_map", "0 1000 1")
+    result = KINDS["policy"].lacks(Asked(level="bvt", tree=Tree(machine)))
+    assert result is not None
+    assert "CAP_BPF" in result.missing
 
 
 @pytest.mark.parametrize(

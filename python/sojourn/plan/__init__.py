@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sojourn.plan.points import Outcome, Phase, Point, Verdict
     from sojourn.plan.questions import Questions
     from sojourn.plan.rehearsal import Rehearsal, rehearse
+    from sojourn.plan.resumed import again
     from sojourn.plan.search import Search
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Search",
     "Target",
     "Verdict",
+    "again",
     "next_point",
     "progress",
     "rehearse",
@@ -45,6 +47,7 @@ __getattr__ = late.names(
         "points": ["Outcome", "Phase", "Point", "Verdict"],
         "questions": ["Questions"],
         "rehearsal": ["Rehearsal", "rehearse"],
+        "resumed": ["again"],
         "search": ["Search"],
     },
 )

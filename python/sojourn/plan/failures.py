@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from sojourn.plan import design
 from sojourn.plan.left_out import ABANDONED, LeftOut
-from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.points import Cell, Outcome, Verdict
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 
@@ -23,6 +23,23 @@ STRUCK_MAX = 10  # combinations that failed, where none ever worked
 def is_failed(outcome: Outcome) -> bool:
     """Whether nothing at all was measured: the service died, or did not start."""
     return outcome.verdict is Verdict.UNKNOWN and not outcome.requests and not outcome.achieved_rps
+
+
+def without_numbers(outcomes: Sequence[Outcome]) -> tuple[tuple[Outcome, ...], ...]:
+    """The last measurement of each cell, if nothing of it was measured; members together.
+
+    Args:
+        outcomes: in the order in which they were made; members of one measurement follow its first.
+    """
+    last: dict[Cell, tuple[Outcome, ...]] = {}
+    at = 0
+    while at < len(outcomes):
+        point = outcomes[at].point
+        members = tuple(outcomes[at : at + len(point.all)])
+        is_whole = [member.point.key for member in members] == [one.key for one in point.all]
+        last[point.cell] = members if is_whole else ()
+        at += len(members) if is_whole else 1
+    return tuple(members for members in last.values() if members and all(map(is_failed, members)))
 
 
 class Ledger:

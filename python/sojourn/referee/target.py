@@ -28,9 +28,9 @@ def check_rights() -> None:
             at="/sys/kernel/btf/vmlinux",
             fix="boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
         )
-    if not (here.may_load("bpf") and here.may_load("perfmon")):
+    if lacking := here.lacking_to_trace:
         raise HostFault(
-            "no right to look into the kernel (eBPF): CAP_BPF and CAP_PERFMON are missing",
+            f"no right to look into the kernel (eBPF): missing {lacking}",
             at=AT,
             fix=ON_HOST
             if here.is_inner or here.is_root

@@ -42,11 +42,13 @@ class Shield:
         why: of the priority, in words: what it is, or why there is none.
         facts_now: what was read back of it, as JSON; none: the threads do not have it.
         moved: what was moved off the server's CPUs (`moving.Moved.facts`); none: nothing was.
+        could: the priority was not asked for and can be had here, so asking for it is an advice.
     """
 
     why: str = "nothing was started that could be shielded"
     facts_now: Mapping[str, Any] = field(default_factory=dict)
     moved: Mapping[str, Any] = field(default_factory=dict)
+    could: bool = False
 
     @property
     def name(self) -> str:
@@ -63,7 +65,8 @@ class Shield:
     def as_json(self) -> dict[str, Any]:
         """The keys that say what shielded, and why, in `service.json`."""
         facts = {**self.facts_now, **({"moved": dict(self.moved)} if self.moved else {})}
-        return {"shield": self.name, "shield_why": self.text, "shield_facts": facts}
+        could = {"shield_could": True} if self.could else {}
+        return {"shield": self.name, "shield_why": self.text, "shield_facts": facts, **could}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +76,12 @@ class Wish:
     Attributes:
         name: of the shield that the study asks for and the point allows.
         refused: why the server's threads get no priority; "" if they do.
+        could: the study asks for none, and nothing else is against the priority.
     """
 
     name: str
     refused: str = ""
+    could: bool = False
 
 
 def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where: Placement) -> Wish:
@@ -91,7 +96,9 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
     """
     asked = study.run.shield
     if asked == NONE:
-        return Wish(name=NONE, refused="the study asks for none")
+        run = study.run.model_copy(update={"shield": PRIORITY})
+        other = wish(study.model_copy(update={"run": run}), spec, point, service, where)
+        return Wish(name=NONE, refused="the study asks for none", could=not other.refused)
     if why := _not_ours(service) or _unwanted(point):
         return Wish(name=NONE, refused=why)
     if set(where.server) & {*where.client, *where.housekeeping}:
@@ -165,7 +172,7 @@ def put_up(wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
         cpus: of the server.
     """
     if wished.name == NONE or wished.refused:
-        return Shield(why=wished.refused)
+        return Shield(why=wished.refused, could=wished.could and priority.is_allowed())
     try:
         threads = priority.give(leader)
     except priority.RefusedError as refused:

@@ -96,10 +96,25 @@ def test_by_default_the_servers_threads_get_priority() -> None:
         (wish(study(), neighbour="none"), "task on the server's CPU"),  # others have one
     ],
 )
-def test_none_and_the_reason(got: Wish, why: str) -> None:
+def test_none_and_the_reason(monkeypatch: pytest.MonkeyPatch, got: Wish, why: str) -> None:
+    monkeypatch.setattr(priority, "is_allowed", lambda: False)
     assert got.name == "none"
     assert why in got.refused
     assert shield.put_up(got, 1, (1,)) == Shield(why=got.refused)
+
+
+@pytest.mark.parametrize(
+    ("where", "is_allowed", "could"),
+    [(APART, True, True), (APART, False, False), (TOGETHER, True, False)],
+)
+def test_that_one_could_be_asked_for_is_kept_where_this_host_allows_it(
+    monkeypatch: pytest.MonkeyPatch, where: Placement, *, is_allowed: bool, could: bool
+) -> None:
+    monkeypatch.setattr(priority, "is_allowed", lambda: is_allowed)
+    up = shield.put_up(wish(study("none"), where=where), 1, (1,))
+    assert up.name == "none"
+    assert up.as_json().get("shield_could", False) is could
+    assert "shield_could" not in shield.put_up(wish(study(), where=TOGETHER), 1, (1,)).as_json()
 
 
 def test_traced_loads_without_a_disturbing_task_are_shielded_like_the_others() -> None:

@@ -44,6 +44,9 @@ def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     outcome = samples.read(folder)
     assert outcome.verdict == believed
     assert any("other processes used 6.0%" in r for r in outcome.reasons) == (believed == "unknown")
+    assert not any("--shield" in r for r in outcome.reasons)
+    (folder / "service.json").write_text('{"shield_could": true}')
+    assert any("--shield" in r for r in samples.read(folder).reasons) == (believed == "unknown")
     (folder / "host.json").write_text('{"others_on_server_share": 0.04}')
     assert samples.read(folder).verdict == verdict
 

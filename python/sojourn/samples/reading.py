@@ -22,6 +22,7 @@ from sojourn.samples.versioned import check_version, read_json
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
 QOS = "qos"  # as the generator's reasons begin that are about the target alone
+SHIELD_HELPS = "or run with --shield priority"
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
 
@@ -37,7 +38,8 @@ def read(folder: Path) -> Outcome:
     at = folder / LOAD
     result = load_result(at)
     span, probe = result.sojourn_ns, probe_result(folder)
-    verdict, reasons = judged(result, point, others_share(folder / HOST, point))
+    others = others_share(folder / HOST, point)
+    verdict, reasons = judged(result, point, others, could_shield=could_shield(folder / SERVICE))
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
     is_disturbed = lateness.is_logged(result) and is_mostly_disturbed(
@@ -81,7 +83,9 @@ def probe_result(folder: Path) -> LoadResult | None:
     return load_result(at) if at.exists() else None
 
 
-def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tuple[str, ...]]:
+def judged(
+    result: LoadResult, point: Point, others: float, *, could_shield: bool = False
+) -> tuple[Verdict, tuple[str, ...]]:
     """The run's verdict and reasons, for what its point is made for.
 
     A late instrument can only make the service look worse. Where a load is held against a bound the
@@ -99,6 +103,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
         point: that was measured.
         others: share of the time of the server's CPUs that other processes used, which are not
             there on purpose.
+        could_shield: a shield was not asked for, and this host allows it.
     """
     rules = point.rules
     if rules.is_decided and _is_overrun(result):
@@ -109,8 +114,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or lateness.is_logged(result)):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
-            f"CPUs, {OTHERS_MAX:.0%} may be where no log says when; end them, or give the server "
-            "CPUs of its own"
+            f"CPUs, {OTHERS_MAX:.0%} may be where no log says when; end them, "
+            f"{SHIELD_HELPS if could_shield else 'or give the server CPUs of its own'}"
         )
         return Verdict.UNKNOWN, (why, *result.reasons)
     is_only_near = result.verdict is Verdict.UNKNOWN and all(
@@ -224,6 +229,11 @@ def _not_as_asked(name: str, results: Mapping[str, Any]) -> str:
 def shield(at: Path) -> str:
     """The shield that `service.json` names; "none" where it names none."""
     return str(read_json(at).get("shield", "none")) if at.exists() else "none"
+
+
+def could_shield(at: Path) -> bool:
+    """Whether `service.json` says that a shield was not asked for and could be had."""
+    return bool(at.exists() and read_json(at).get("shield_could", False))
 
 
 def read_point(path: Path) -> Point:

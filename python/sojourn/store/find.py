@@ -10,7 +10,7 @@ import re
 import secrets
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from sojourn import __version__, disk, spec
 from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
+from sojourn.plan.points import Outcome
 from sojourn.spec import Study
 from sojourn.spec.text import read_stored
 from sojourn.store import files, lock, resumption
@@ -56,6 +57,7 @@ def open_record(
     machine: str | None = None,
     manifest: Mapping[str, Any] | None = None,
     skipped: Sequence[LeftOut] = (),
+    again: Callable[[Sequence[Outcome]], Sequence[Outcome]] = lambda _: (),
 ) -> OpenRecord:
     """Begin a record, or go on with the unfinished one of the same study on the same machine.
 
@@ -67,6 +69,8 @@ def open_record(
         manifest: what else `manifest.json` says: environment, placement, command, …
         skipped: combinations that this machine cannot host. A finished record of which some were
             skipped that it now can host is gone on with.
+        again: of the outcomes of a record that is gone on with, those that no longer count,
+            because their points are to be measured again.
 
     Raises:
         StoreFault: it cannot be written, a live process writes into it, or somebody else could put
@@ -80,6 +84,7 @@ def open_record(
         with files.disk_faults(path):
             disk.claim(path)
         record = OpenRecord(path, lock.take(path))
+        record.set_aside(again(record.outcomes()))
         record.resumed(about)
         with (
             files.disk_faults(path),

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from sojourn import disk
 from sojourn.errors import RunFault, StoreFault
-from sojourn.store import columns, files
-from sojourn.store.named import OUTCOME, POINTS, are_of_lab, number
+from sojourn.store import columns, copied, files
+from sojourn.store.named import OUTCOME, POINTS, number
 
 NAME = "outcomes.parquet"
 FORM = "sojourn.outcomes/1"
@@ -107,13 +107,13 @@ def copies(path: Path, known: int | None = None) -> tuple[str, ...]:
 
 
 def counted(path: Path) -> int:
-    """How many points a record has, by their folders' names alone where these are all different.
+    """How many points a record has; no column is read where none of them can be a copy.
 
     Raises:
         StoreFault: as `rows` does, where it has to look.
     """
-    there = present(path)
-    return len(there) if are_of_lab(one.at for one in there) else len(rows(path))
+    names = [one.at for one in present(path)]
+    return len(rows(path)) if copied.may_be(path / POINTS, names) else len(names)
 
 
 def _without_copies(table: pa.Table) -> pa.Table:
@@ -124,13 +124,18 @@ def _without_copies(table: pa.Table) -> pa.Table:
 def _own_ones(table: pa.Table) -> list[bool]:
     """Of each row, whether its point was measured in the folder in which it lies.
 
-    Where its own folder is no longer there it was renamed, and is no copy.
+    Where its own folder is no longer there it was renamed, and is no copy; of several such ones the
+    first counts.
     """
     names = table[AT].to_pylist()
     there = set(names)
     texts = (home if isinstance(home, str) else "" for home in table["folder"].to_pylist())
-    homes = (home.rpartition("/")[2] for home in texts)
-    return [home == name or home not in there for home, name in zip(homes, names, strict=True)]
+    homes = [home.rpartition("/")[2] for home in texts]
+    first = dict(zip(reversed(homes), reversed(names), strict=True))
+    return [
+        home == name or (home not in there and (not home or first[home] == name))
+        for home, name in zip(homes, names, strict=True)
+    ]
 
 
 def renewed(path: Path) -> pa.Table:

@@ -16,7 +16,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Point, next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
-from sojourn.store import columns, index
+from sojourn.store import columns, copied, index
 from sojourn.store.named import OUTCOME
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS
@@ -194,13 +194,15 @@ def test_a_folder_that_was_copied_is_named_and_not_counted(
     """`cp -r points/X points/X-copy` made of four runs five, and of one load's runs twins."""
     path, own = whole(tmp_path, 4)
     folder = store.read(path).folder_of(own[1])
-    copied = name.format(folder.name, key=folder.name.partition("-")[2])
-    shutil.copytree(folder, folder.with_name(copied))
+    twin = name.format(folder.name, key=folder.name.partition("-")[2])
+    shutil.copytree(folder, folder.with_name(twin))
     if not has_copy_of_all:
         (path / index.NAME).unlink()
     assert list(store.read(path).outcomes()) == own
-    assert index.copies(path) == (copied,)
-    assert index.counted(path) == (5 if copied == "9999-x" else 4)
+    assert index.copies(path) == (twin,)
+    assert index.counted(path) == 4
+    (one,) = store.listed(tmp_path)
+    assert (one.points, one.copies) == (4, (twin,))
     named: list[tuple[Path, str]] = []
     _, rows = store.query(
         tmp_path,
@@ -208,7 +210,7 @@ def test_a_folder_that_was_copied_is_named_and_not_counted(
         on_fault=lambda at, fault: named.append((at, fault.what)),
     )
     assert rows == [(4,)]
-    assert named == [(path / "points" / copied, "it is a copy of another point")]
+    assert named == [(path / "points" / twin, "it is a copy of another point")]
     assert store.query(tmp_path, "select count(*) from points")[1] == [(4,)]
     with store.open(tmp_path, ASKED) as record:
         assert list(record.outcomes()) == own
@@ -230,6 +232,34 @@ def test_a_folder_that_was_renamed_is_no_copy(tmp_path: Path) -> None:
     folder.rename(folder.with_name("0002-of-mine"))
     assert index.copies(path) == ()
     assert len(index.rows(path)) == index.counted(path) == 3
+
+
+def test_of_two_copies_whose_own_folder_is_gone_one_counts(tmp_path: Path) -> None:
+    path, own = whole(tmp_path, 3)
+    folder = store.read(path).folder_of(own[1])
+    shutil.copytree(folder, folder.with_name("0017-other"))
+    folder.rename(folder.with_name("0002-of-mine"))
+    assert index.copies(path) == ("0017-other",)
+    assert len(index.rows(path)) == index.counted(path) == 3
+
+
+def test_points_of_one_size_are_read_and_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def digest(file: Path) -> bytes:
+        read.append(file.parent.name)
+        return b""
+
+    monkeypatch.setattr(copied, "_digest", digest)
+    for name, size in (("0001-a", 5), ("0002-b", 6), ("0003-c", 6)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / OUTCOME).write_bytes(b"x" * size)
+    assert not copied.may_be(tmp_path, ["0001-a", "0002-b"])
+    assert read == []
+    assert copied.may_be(tmp_path, ["0001-a", "0002-b", "0003-c"])
+    assert read == ["0002-b", "0003-c"]
 
 
 def test_a_forged_copy_of_all_outcomes_ends_no_list(tmp_path: Path) -> None:

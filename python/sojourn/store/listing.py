@@ -13,9 +13,9 @@ from pathlib import Path
 from sojourn import disk
 from sojourn.errors import Fault
 from sojourn.samples.names import RAW
-from sojourn.store import files
+from sojourn.store import copied, files
 from sojourn.store.lock import is_live
-from sojourn.store.named import OUTCOME, POINTS, are_of_lab, by_start, records
+from sojourn.store.named import OUTCOME, POINTS, by_start, records
 from sojourn.store.profiles import Profiles
 from sojourn.store.record import COMPLETE, OF_RECORD, answer_of, manifest_of
 
@@ -69,7 +69,7 @@ def own(results: Path) -> Iterator[Path]:
 def _listed(path: Path, profiles: Profiles) -> Listed:
     size, raw = sizes(path)
     names = [file.parent.name for file in (path / POINTS).glob(f"*/{OUTCOME}")]
-    copies = () if are_of_lab(names) else _copies(path)
+    copies = _copies(path) if copied.may_be(path / POINTS, names) else ()
     started = profile = verdict = answered = ""
     is_complete = False
     try:

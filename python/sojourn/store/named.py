@@ -14,6 +14,7 @@ from sojourn.visible import in_line
 
 MANIFEST = "manifest.json"
 POINTS, OUTCOME = "points", "outcome.parquet"
+FAILED = "failed.parquet"  # the outcome of a point that is measured again
 MANIFEST_BYTES = 4 * 1024**2
 FROM = ("study", "machine", "record")  # columns of a table by the parts of a record's name
 _TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)  # how the name of a record's folder begins

@@ -14,7 +14,7 @@
         answer.json       verdict, state, headline of its newest report: lists need no analysis
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
-again in a folder of its own.
+again in a folder of its own. So is one that failed when its study is resumed: `failed.parquet`.
 
 What reads and writes columns (pyarrow) is loaded where that is done: lists of records need none.
 """
@@ -183,13 +183,30 @@ class OpenRecord(Record):
         self._index.add(table, folder.name)
         return stored
 
+    def set_aside(self, failed: Sequence[Outcome]) -> None:
+        """No longer count points of which nothing was measured, so that they are measured again.
+
+        Args:
+            failed: some of its outcomes. Their files remain.
+        """
+        from sojourn.store import index  # noqa: PLC0415  # see above
+
+        if not failed:
+            return
+        for outcome in failed:
+            resumption.put_aside(self.folder_of(outcome))
+        table = index.renewed(self.path)
+        self._outcomes, self._index = outcomes_of(self.path, table), index.Writer(self.path, table)
+        self.notes = (*self.notes, resumption.again_in_words(failed))
+
     def resumed(self, about: Mapping[str, Any]) -> None:
         """Note that the run goes on, and what is known of the machine now."""
         others = {v: n for v, n in self.versions(len(self._outcomes)).items() if v != __version__}
         resumption.note(self.path, about, len(self._outcomes))
         if others:
             text = f"{resumption.in_words(others)}; this is {__version__}"
-            self.notes = (f"points of another version of Sojourn: {text}; --new measures all anew",)
+            note = f"points of another version of Sojourn: {text}; --new measures all anew"
+            self.notes = (*self.notes, note)
 
     def finish(self) -> None:
         """Say that nothing is left to measure."""

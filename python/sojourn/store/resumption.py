@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 from sojourn import __version__, disk
 from sojourn.errors import Fault
 from sojourn.host.tree import cpu_text
+from sojourn.plan.points import Outcome
 from sojourn.store import files
+from sojourn.store.named import FAILED, OUTCOME
 from sojourn.visible import in_line
 
 # What must not change between the parts of one record, as it is written in `environment`.
@@ -81,6 +84,24 @@ def _word(value: Any) -> str:
         value = cpu_text(tuple(value))
     text = "none" if value is None else in_line(str(value))
     return text if len(text) <= WORD_MOST else f"{text[: WORD_MOST - 1]}…"
+
+
+def put_aside(folder: Path) -> None:
+    """Let a point of a record no longer count; its files remain.
+
+    Raises:
+        StoreFault: it cannot be written.
+    """
+    with files.disk_faults(folder), disk.folder(folder) as place:
+        os.rename(OUTCOME, FAILED, src_dir_fd=place, dst_dir_fd=place)
+
+
+def again_in_words(failed: Sequence[Outcome]) -> str:
+    """Which points are measured again because they failed, and why the first one did: a line."""
+    first, more = failed[0], len(failed) - 1
+    why = in_line(next(iter(first.reasons), "nothing was measured"))
+    others = f", and {more} more" if more else ""
+    return f"measured again, because it failed: {in_line(first.point.key)} ({why}){others}"
 
 
 def note(path: Path, about: Mapping[str, Any], points: int) -> None:

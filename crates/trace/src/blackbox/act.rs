@@ -48,6 +48,10 @@ pub fn act(
     }
     let folder = Folder::new(&args.dumps, args.dumps_max, asked.dumps_bytes)?;
     let mut log = Log::new(args.log.clone(), talk)?;
+    if let swept @ 1.. = folder.sweep()? {
+        let about = "of dumps that an earlier start did not finish";
+        log.line(&format!("{swept} removed from {}: files {about}", args.dumps.display()));
+    }
     let text = Text::default();
     if let Some(address) = address {
         let url = listen::serve(address, Arc::clone(&text))?;

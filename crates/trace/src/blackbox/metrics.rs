@@ -44,6 +44,8 @@ pub struct Now {
     pub dumps: u64,
     /// Dumps that could not be written.
     pub dumps_failed: u64,
+    /// Dumps that were removed because the disk was full.
+    pub dumps_removed: u64,
     /// Causes that were passed over, because it was too soon.
     pub passed_over: u64,
     /// CPU time of this program, ns.
@@ -91,6 +93,8 @@ pub fn text(now: &Now) -> String {
     one("events_lost", "counter", "Scheduler events that had no room.", beside.events_lost as f64);
     one("dumps", "counter", "Dumps written.", now.dumps as f64);
     one("dumps_failed", "counter", "Dumps that could not be written.", now.dumps_failed as f64);
+    let about = "Dumps removed because the disk was full.";
+    one("dumps_removed", "counter", about, now.dumps_removed as f64);
     one("passed_over", "counter", "Causes of a dump that came too soon.", now.passed_over as f64);
     one("unwatched_seconds", "counter", "Time without hooks.", beside.unwatched_ns as f64 / 1e9);
     one("cpu_seconds", "counter", "CPU time of the black box.", now.own_cpu_ns as f64 / 1e9);
@@ -124,7 +128,7 @@ mod tests {
         totals[bins::TOTAL.of(30_000_000)] = 3;
         let service = "a\"b\\c\n\u{1b}".to_owned();
         let beside = Beside { lower_bounds: 4, together: 5, foreign: 6, ..Beside::default() };
-        let now = Now { service, totals, beside, ..Now::default() };
+        let now = Now { service, totals, beside, dumps_removed: 2, ..Now::default() };
         let text = text(&now);
         for wanted in [
             "le=\"0.0001\"} 0\n",
@@ -137,6 +141,7 @@ mod tests {
             "sojourn_ring_dropped_total{",
             "sojourn_ring_lower_bounds_total{service=\"a\\\"b\\\\c\"} 4\n",
             "sojourn_ring_together_total{service=\"a\\\"b\\\\c\"} 5\n",
+            "sojourn_ring_dumps_removed_total{service=\"a\\\"b\\\\c\"} 2\n",
             "sojourn_ring_foreign_total{service=\"a\\\"b\\\\c\"} 6\n",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");

@@ -169,6 +169,7 @@ impl Ring {
             beside: self.beside(now_ns),
             dumps: self.dumps,
             dumps_failed: self.dumps_failed,
+            dumps_removed: self.folder.removed_for_room(),
             passed_over: self.passed_over + self.state.passed_over,
             own_cpu_ns: own_cpu_ns() as u64,
             own_bytes: own_bytes(),

@@ -43,8 +43,8 @@ def check(facts: Facts) -> None:
     programs.find(PROGRAM, fix="make build says what it misses; or leave out trace and breakdown")
     rights = facts.rights
     missing = []
-    if not rights.may_load():
-        missing.append("the right to load BPF programs (CAP_BPF)")
+    if lacking := rights.lacking_to_trace:
+        missing.append(f"the right to load BPF programs ({lacking})")
     if not rights.has_btf:
         missing.append("a kernel that describes its types (BTF)")
     if missing:

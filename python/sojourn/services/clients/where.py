@@ -39,6 +39,7 @@ PORTS = {
     "rediss": 6379,
     "postgres": 5432,
 }
+ECHO = "echo"  # of `sojourn-serve`, which has no usual port
 #: Ports that a URL may leave out, and that no Host names (RFC 9110, 4.2 and 7.2).
 USUAL = {"http": 80, "h2c": 80, "https": 443, "h2": 443, "grpcs": 443}
 #: What pages are asked in; the second half in HTTP/2.
@@ -175,8 +176,8 @@ def parse(text: str, *, at: str) -> Where:
     authority, path = rest[:cut], rest[cut:]
     if "@" in authority:
         raise _with_password(text, scheme, at)
-    first, comma, others = authority.partition(",")
-    if scheme and scheme not in PORTS and ":" not in first.rpartition("]")[2]:
+    _, comma, others = authority.partition(",")
+    if scheme and scheme not in {*PORTS, ECHO}:
         fix = f"name one of {', '.join(PORTS)}"
         raise _wrong(text, f"no protocol is called '{scheme}' here", at, fix=fix)
     try:

@@ -73,6 +73,8 @@ def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
         ("http:h", "two slashes"),
         ("HTTPS:/h/x", "two slashes"),
         ("ws://h/", "no protocol is called 'ws'"),
+        ("ws://h:8080/", "no protocol is called 'ws'"),
+        ("wss://[::1]:8080/x", "no protocol is called 'wss'"),
         ("redisx://h", "no protocol is called 'redisx'"),
         ("http://a..b:80/", "'a..b' is not a name of a host"),
         (f"http://{'a' * 64}.example/", "is not a name of a host"),

@@ -47,7 +47,13 @@ impl Ring {
             log.line(&fault.to_string());
         }
         let dump = self.made(cause, now_ns);
+        let before = self.folder.removed_for_room();
         let written = self.write(&dump);
+        if let removed @ 1.. = self.folder.removed_for_room() - before {
+            log.line(&format!(
+                "the disk is full: {removed} of the oldest dumps removed to make room"
+            ));
+        }
         self.passed_over += self.state.passed_over;
         self.state.dumped(now_ns);
         match written {
@@ -83,7 +89,7 @@ impl Ring {
         })
     }
 
-    fn write(&self, dump: &Dump) -> Result<PathBuf, Fault> {
+    fn write(&mut self, dump: &Dump) -> Result<PathBuf, Fault> {
         let name = stamp(dump.cause.at_unix_ns / NS_PER_S);
         let json = |out: &mut dyn Write| Ok(serde_json::to_writer(out, dump)?);
         let trace = |out: &mut dyn Write| Ok(serde_json::to_writer(out, &perfetto::trace(dump))?);
