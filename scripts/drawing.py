@@ -1,4 +1,4 @@
-"""Put the script that draws figures into the package: without it the first report takes a second more, and 100 MB."""
+"""Put the script that draws figures into the package; else a first report makes it, in 100 MB."""
 
 from sojourn import extras
 from sojourn.report import library
