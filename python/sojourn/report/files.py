@@ -7,6 +7,7 @@ each as SVG and PNG.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -59,14 +60,18 @@ def _write(findings: Findings, folder: Path, *, has_pictures: bool) -> list[Path
     own: list[Path] = []
     of_services: dict[str, Sequence[Figure]] = {}
     packed: list[str] = []
-    for service in findings.services:
-        drawn = html.of_service(findings, service)
-        for figure in drawn:
-            own += _figure(folder, figure, is_drawn=has_pages and has_pictures and not is_large)
-        if not is_large:
-            of_services[service.service] = drawn
-        elif has_pages:  # figures of all combinations would take most of the memory
-            packed.append(page.part(service, drawn))
+    with _set_aside():
+        for service in findings.services:
+            drawn = html.of_service(findings, service)
+            for figure in drawn:
+                own += _figure(folder, figure, is_drawn=has_pages and has_pictures and not is_large)
+            if not is_large:
+                of_services[service.service] = drawn
+            elif has_pages:  # figures of all combinations would take most of the memory
+                packed.append(page.part(service, drawn))
+            if is_large:
+                del drawn
+                gc.collect()  # charts refer to themselves: they would stay for a long time
     of_study = figures.of_study(findings)
     for figure in of_study:
         own += _figure(folder, figure, is_drawn=has_pages and has_pictures)
@@ -78,6 +83,16 @@ def _write(findings: Findings, folder: Path, *, has_pictures: bool) -> list[Path
     if volume.is_filtered(findings):
         whole.append(_replace(folder / FIGURES / POINTS, csv.content(findings)))
     return [*whole, *own]
+
+
+@contextlib.contextmanager
+def _set_aside() -> Iterator[None]:
+    """What is there already is not looked through for garbage again for each combination."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _figure(folder: Path, figure: Figure, *, is_drawn: bool) -> Iterator[Path]:
