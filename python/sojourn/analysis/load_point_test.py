@@ -15,7 +15,7 @@ from sojourn.findings.findings import Qos
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.posterior import Posterior
-from sojourn.stats.times import from_values
+from sojourn.stats.times import EMPTY, Times, from_values
 
 POINT = Point(
     key="s/sweep/b0/f0.50",
@@ -257,3 +257,21 @@ def test_a_target_is_missed_where_verdict_and_own_requests_say_so(
     times = from_values(np.array([1e5] * 80 + [slowest_ns] * 20))
     assert load_point._missed(verdict, qos, times) == ((0.9, 2e6) if is_missed else None)
     assert load_point._missed(verdict, None, times) is None
+
+
+@pytest.mark.parametrize("lost", [0, 3, 400])
+def test_the_distribution_is_the_quantiles_and_looks_at_the_bins_once(
+    lost: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(7).exponential(1e5, 5_000).round(-3)
+    together = replace(from_values(values), lost=lost)
+    shares = [float(s) for s in load_point._SHARES if (1 - s) * together.n >= 10]
+    wanted = tuple((share, together.quantile(share)) for share in shares)
+    assert any(value == math.inf for _, value in wanted) == (lost > 100)
+
+    def never(_times: Times, rank: int) -> tuple[float, float]:
+        raise AssertionError(f"rank {rank} is looked up alone")
+
+    monkeypatch.setattr(Times, "at_rank", never)
+    assert load_point._distribution(together) == wanted
+    assert load_point._distribution(EMPTY) == ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.cli.plain import put, put_page
 from sojourn.cli.terminal_width import USUAL, width
-from sojourn.text.plain_values import plain
+from sojourn.text.plain_values import document, document_within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,11 @@ def put_anew(path: Path, findings: Findings, texts: Texts, *, as_json: bool) -> 
 
 def keep_all(path: Path, findings: Findings, texts: Texts) -> None:
     """Keep the answer as it is asked for most: in this terminal, in a pipe, and as JSON."""
-    texts.keep(JSON, _json(findings))
+    from sojourn.questions import flat
+
+    whole = document_within(flat(findings), texts.most)
+    if whole is not None:
+        texts.keep(JSON, whole)
     for look in {_look(), (USUAL, False)}:
         texts.keep(_form(*look), _page(path, findings, *look))
 
@@ -88,7 +92,7 @@ def _form(width: int, is_coloured: bool) -> str:  # noqa: FBT001 - a look is its
 def _json(findings: Findings) -> str:
     from sojourn.questions import flat
 
-    return json.dumps(plain(flat(findings)), indent=2, ensure_ascii=False)
+    return document(flat(findings))
 
 
 def _page(path: Path, findings: Findings, width: int, is_coloured: bool) -> str:  # noqa: FBT001

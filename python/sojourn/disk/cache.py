@@ -55,8 +55,8 @@ def keep(key: str, content: bytes) -> None:
         if doubt(path.lstat()):
             return
         _make_room(path)
-        whole = b"\n".join((_head(key, content), content))
-        write_whole(path / _name(key), lambda file: file.write(whole), mode=0o600)
+        head = _head(key, content) + b"\n"
+        write_whole(path / _name(key), lambda file: file.writelines((head, content)), mode=0o600)
 
 
 def _make_room(path: Path) -> None:
@@ -80,8 +80,9 @@ def _name(key: str) -> str:
 
 def _head(key: str, content: bytes) -> bytes:
     """The first line of a file: a digest of its key and its content."""
-    digest = blake2b(_bytes(key) + b"\0" + content, digest_size=_DIGEST_BYTES).hexdigest()
-    return FORM + b" " + digest.encode()
+    digest = blake2b(_bytes(key) + b"\0", digest_size=_DIGEST_BYTES)
+    digest.update(content)  # not joined, because it may be long
+    return FORM + b" " + digest.hexdigest().encode()
 
 
 def _bytes(key: str) -> bytes:

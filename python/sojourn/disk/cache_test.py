@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,15 @@ def test_a_path_that_is_no_utf_8_is_a_key_too(place: Path) -> None:
     cache.keep(key, b"content")
     assert cache.load(key) == b"content"
     assert only(place).is_file()
+
+
+def test_what_is_kept_is_not_copied() -> None:
+    content = bytes(2**22)
+    tracemalloc.start()
+    try:
+        cache.keep("key", content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < len(content) / 2
+    assert cache.load("key") == content

@@ -9,6 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -20,7 +21,7 @@ import pytest
 
 from sojourn import disk
 from sojourn.damage_testing import nested
-from sojourn.disk import tables
+from sojourn.disk import foreign, tables
 from sojourn.errors import RunFault
 
 
@@ -366,3 +367,20 @@ def test_what_cannot_be_removed_is_told_and_the_others_are(
     with pytest.raises(PermissionError):
         disk.tree.remove(tmp_path / "top")
     assert names(tmp_path / "top") == ["stuck"]
+
+
+def test_a_small_file_takes_little_memory_whatever_may_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "small"
+    path.write_bytes(b"12345")
+    tracemalloc.start()
+    try:
+        assert foreign.read_bytes(path, most=256 * 2**20) == b"12345"
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**20
+
+
+def test_a_file_without_a_size_is_read_to_its_end() -> None:
+    whole = Path("/proc/self/mountinfo").read_bytes()
+    assert foreign.read_bytes(Path("/proc/self/mountinfo"), most=2**20) == whole

@@ -104,7 +104,11 @@ def _bounded(handle: int, most: int) -> IO[bytes]:
 def read_bytes(path: Path, *, most: int) -> bytes:
     """The contents of such a file; OSError and ValueError as `reader` raises them."""
     with reader(path, most=most) as file:
-        text = file.read(most + 1)
+        # as much memory is taken first as is asked for: hundreds of MB for a file of some kB
+        size = os.fstat(file.fileno()).st_size
+        text = file.read(size + 1)
+        if len(text) > size:  # it has no size, as in /proc, or grew meanwhile
+            text += file.read(most + 1 - len(text))
     if len(text) > most:  # it grew meanwhile
         raise ValueError(f"it has more than {most} bytes")
     return text

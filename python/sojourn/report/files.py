@@ -7,14 +7,15 @@ each as SVG and PNG.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sojourn import disk, extras
 from sojourn.findings.findings import Findings
-from sojourn.report import parts, volume, writers
+from sojourn.report import figures, page, parts, volume, writers
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import WIDTH, Figure, sized, vega_lite
 from sojourn.report.draw.print_size import COLUMN_IN, COLUMN_PX, PAGE_IN, for_pdf, in_inches
@@ -54,28 +55,61 @@ def write(
 
 
 def _write(findings: Findings, folder: Path, *, has_pictures: bool) -> list[Path]:
-    drawn = html.drawn(findings)
-    own = [f for some in drawn.of_services.values() for f in some]
     has_pages = extras.is_here(extras.PAGES)
-    paths = [_replace(folder / PAGE, html.with_figures(findings, drawn))] if has_pages else []
-    paths.append(_replace(folder / TEXT, text.content(findings)))
-    if volume.is_filtered(findings):
-        paths.append(_replace(folder / FIGURES / POINTS, csv.content(findings)))
-    names = {figure.name for figure in own}
     is_large = volume.is_large(findings)  # pictures would take minutes; the page draws them
-    for figure in [*own, *drawn.of_study]:
-        is_drawn = has_pages and has_pictures and not (is_large and figure.name in names)
-        if not is_drawn:
-            _drop_outdated(folder / FIGURES, figure)
-        files = pictures(figure) if is_drawn else _numbers(figure)
-        for suffix, content in files:
-            paths.append(_replace(folder / FIGURES / f"{figure.name}.{suffix}", content))
-    return paths
+    own: list[Path] = []
+    of_services: dict[str, Sequence[Figure]] = {}
+    packed: list[str] = []
+    with _set_aside():
+        for service in findings.services:
+            drawn = html.of_service(findings, service)
+            for figure in drawn:
+                own += _figure(folder, figure, is_drawn=has_pages and has_pictures and not is_large)
+            if not is_large:
+                of_services[service.service] = drawn
+            elif has_pages:  # figures of all combinations would take most of the memory
+                packed.append(page.part(service, drawn))
+            if is_large:
+                del drawn
+                gc.collect()  # charts refer to themselves: they would stay for a long time
+    of_study = figures.of_study(findings)
+    for figure in of_study:
+        own += _figure(folder, figure, is_drawn=has_pages and has_pictures)
+    whole = []
+    if has_pages:
+        content = page.html(findings, of_services=of_services, of_study=of_study, packed=packed)
+        whole.append(_replace(folder / PAGE, content.encode()))
+    whole.append(_replace(folder / TEXT, text.content(findings)))
+    if volume.is_filtered(findings):
+        whole.append(_replace(folder / FIGURES / POINTS, csv.content(findings)))
+    return [*whole, *own]
+
+
+@contextlib.contextmanager
+def _set_aside() -> Iterator[None]:
+    """What is there already is not looked through for garbage again for each combination."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _figure(folder: Path, figure: Figure, *, is_drawn: bool) -> Iterator[Path]:
+    """Write a figure's own files."""
+    if is_drawn:
+        files = pictures(figure)
+    else:
+        content = figure.table.csv().encode()
+        _drop_outdated(folder / FIGURES, figure.name, content)
+        files = iter([("csv", content)])
+    for suffix, content in files:
+        yield _replace(folder / FIGURES / f"{figure.name}.{suffix}", content)
 
 
 def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     """(suffix, content) of each file of a figure; only the CSV where nothing is drawn."""
-    yield from _numbers(figure)
+    yield "csv", figure.table.csv().encode()
     if figure.chart is None:
         return
     spec, narrow = (
@@ -92,20 +126,15 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
         yield f"{name}.pdf", vl_convert.svg_to_pdf(for_pdf(drawn, PRINTED[name]))
 
 
-def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
-    yield "csv", figure.table.csv().encode()
-
-
-def _drop_outdated(folder: Path, figure: Figure) -> None:
-    """Remove pictures of other numbers than the figure has now."""
+def _drop_outdated(folder: Path, name: str, numbers: bytes) -> None:
+    """Remove pictures of other numbers than a figure has now."""
     with contextlib.suppress(OSError, ValueError):
-        before = disk.read_bytes(folder / f"{figure.name}.csv", most=CSV_BYTES)
-        if before == figure.table.csv().encode():
+        if disk.read_bytes(folder / f"{name}.csv", most=CSV_BYTES) == numbers:
             return
     with contextlib.suppress(OSError), disk.folder(folder) as place:
         for suffix in DRAWN:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{figure.name}.{suffix}", dir_fd=place)
+                os.unlink(f"{name}.{suffix}", dir_fd=place)
 
 
 def _replace(path: Path, content: bytes) -> Path:

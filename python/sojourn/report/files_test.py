@@ -1,3 +1,4 @@
+import gc
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -6,8 +7,12 @@ import pytest
 
 from sojourn import extras
 from sojourn.errors import Exit, StoreFault
-from sojourn.report import testing, text, write
+from sojourn.findings.findings import ServiceFinding
+from sojourn.report import figures, testing, text, volume, write
+from sojourn.report.draw.figure import Figure
+from sojourn.report.draw.table import Table
 from sojourn.report.files import DRAWN
+from sojourn.report.large_test import campaign
 from sojourn.testing_questions import parts
 
 
@@ -66,3 +71,34 @@ def test_a_folder_that_cannot_be_written_is_named_with_its_fix(tmp_path: Path) -
     assert caught.value.at.startswith(str(taken))
     assert "sojourn report" in caught.value.fix
     assert caught.value.exit is Exit.FAILED
+
+
+def test_figures_of_a_large_study_are_let_go_one_combination_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    findings, alive, made = campaign(20), list[int](), list[Table]()
+    assert volume.is_large(findings)
+    of_service, csv = figures.of_service, Table.csv
+
+    def watched(service: ServiceFinding, *, is_crowded: bool = False) -> list[Figure]:
+        alive.append(sum(isinstance(one, Figure) for one in gc.get_objects()))
+        return of_service(service, is_crowded=is_crowded)
+
+    def counted(table: Table) -> str:
+        made.append(table)
+        return csv(table)
+
+    monkeypatch.setattr(figures, "of_service", watched)
+    monkeypatch.setattr(Table, "csv", counted)
+    gc.collect()
+    gc.disable()
+    try:
+        paths = write(findings, tmp_path, parts())
+    finally:
+        gc.enable()
+    each = len(of_service(findings.services[0], is_crowded=True))
+    assert len(alive) == len(findings.services)
+    assert max(alive) - alive[0] <= each, "those of the combination before, at most"
+    own = [path for path in paths if "threads" in path.name]
+    assert len(own) == each * len(findings.services)
+    assert len(made) < 1.2 * len(own), "the numbers of a figure are written once"

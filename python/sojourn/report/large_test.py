@@ -148,6 +148,27 @@ def test_every_point_and_every_combination_is_in_a_pack() -> None:
     assert set(runs) == {run.key for p in findings.services[3].points for run in p.runs}
 
 
+def rows_of(data: Any) -> list[dict[str, object]]:
+    """Rows of a pack, as page.js makes them of its columns."""
+    return [
+        {
+            name: v[at]
+            for name, v in data["columns"].items()
+            if at not in data["lacks"].get(name, ())
+        }
+        for at in range(data["count"])
+    ]
+
+
+def test_rows_of_figures_lie_column_by_column_and_are_the_same() -> None:
+    service = campaign(20).services[3]
+    packed: Any = pack_of(page_of(20), "pack-part-3")["figures"]
+    for figure in (f for f in figures.of_service(service, is_crowded=True) if f.chart):
+        own, spec = packed[figure.name]["spec"]["datasets"], dict[str, Any](figure.chart or {})
+        assert {name: rows_of(data) for name, data in own.items()} == spec["datasets"]
+        assert any(data["count"] for data in own.values())
+
+
 def test_each_factor_has_a_panel_with_the_mean_of_its_levels() -> None:
     [figure] = by_level.draw(campaign(20))
     assert figure.panels == 2

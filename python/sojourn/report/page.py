@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from jinja2 import (
     ChoiceLoader,
@@ -44,7 +45,7 @@ from sojourn.report import (
     volume,
 )
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import Figure, unchecked, vega_lite
+from sojourn.report.draw.figure import Figure, Spec, unchecked, vega_lite
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
 from sojourn.text import numbers as words
@@ -61,23 +62,25 @@ def html(
     *,
     of_services: Mapping[str, Sequence[Figure]],
     of_study: Sequence[Figure],
+    packed: Sequence[str] = (),
 ) -> str:
     """The page.
 
     Args:
         findings: what to show.
-        of_services: figures by service label.
+        of_services: figures by service label; of a large study not those that `packed` has.
         of_study: figures about the study as a whole.
+        packed: of a large study each service's `part`, in order.
     """
     large = volume.is_large(findings)
-    own = [figure for some in of_services.values() for figure in some]
+    own = [] if large else [figure for some in of_services.values() for figure in some]
     opening = openings.of(findings)
-    drawn = {f.name: f for f in (*of_study, *([] if large else own)) if f.chart}
+    drawn = {f.name: f for f in (*of_study, *own) if f.chart}
     with unchecked():
         explored = explore.of(findings) if volume.is_filtered(findings) else None
     return rendered(
         "page.html.j2",
-        [*of_study, *([] if large else own)],
+        [*of_study, *own],
         findings=findings,
         opening=opening,
         title=title(findings.study, opening.headline),
@@ -88,7 +91,7 @@ def html(
         of_study=of_study,
         large=large,
         crowds=crowd.of(findings) if volume.is_crowded(findings) else (),
-        parts=[_part(s, of_services[s.service]) for s in findings.services] if large else [],
+        parts=packed or [part(s, of_services[s.service]) for s in findings.services if large],
         explored=explored,
         choices=_trusted(_script_json(_choices(explored))) if explored else "",
     )
@@ -104,11 +107,11 @@ def title(study: str, headline: str) -> str:
     return whole if len(whole) <= HEADLINE_MAX else headline
 
 
-def _part(service: ServiceFinding, figures: Sequence[Figure]) -> str:
+def part(service: ServiceFinding, figures: Sequence[Figure]) -> str:
     """A service or combination as the page has it when it is opened, packed."""
     template = _templates().get_template("service.html.j2")
     section = template.render(service=service, of_services={service.service: figures}, large=True)
-    drawn = {f.name: _payload(f) | {"csv": None} for f in figures if f.chart}
+    drawn = {f.name: _payload(f, has_csv=False) for f in figures if f.chart}
     return pack.packed({"html": section, "figures": drawn})
 
 
@@ -211,13 +214,20 @@ def _trusted(own: str) -> Markup:
     return Markup(own)  # noqa: S704 - see above
 
 
-def _payload(figure: Figure) -> dict[str, object]:
+def _payload(figure: Figure, *, has_csv: bool = True) -> dict[str, object]:
+    has_csv = has_csv and len(figure.table.rows) <= CSV_ROWS
     return {
-        "spec": figure.chart,
-        "csv": figure.table.csv() if len(figure.table.rows) <= CSV_ROWS else None,
+        "spec": _by_column(figure.chart or {}),
+        "csv": figure.table.csv() if has_csv else None,
         "panel": figure.facet_min,
         "panels": figure.panels,
     }
+
+
+def _by_column(chart: Spec) -> Spec:
+    """The specification, its rows column by column."""
+    datasets = cast("Mapping[str, Sequence[Mapping[str, object]]]", chart.get("datasets", {}))
+    return {**chart, "datasets": {name: pack.columns(rows) for name, rows in datasets.items()}}
 
 
 def _script_json(value: object) -> str:

@@ -27,7 +27,9 @@ _CODE = (".py", ".j2", ".js", ".css", ".json", ".toml", ".csv")
 
 
 class Texts:
-    """The texts of one record, as it is when this is made."""
+    """The texts of one record, as it is when this is made; of at most `most` bytes each."""
+
+    most = cache.FILE_BYTES - 1024
 
     def __init__(self, path: Path) -> None:
         self._path = path

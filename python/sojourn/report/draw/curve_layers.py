@@ -9,7 +9,7 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.load_point import Line
 from sojourn.report import show
-from sojourn.report.draw import known_layers, marks
+from sojourn.report.draw import known_layers, marks, thin
 from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Sheet
@@ -171,7 +171,7 @@ def _drawn(
 ) -> list[alt.Chart]:
     """Smoothed and ideal curves, cut at the edges of the axis."""
     rows: list[Record] = [
-        {"fraction": f, "y": ns, "line": line.name, "about": line.about}
+        {"fraction": thin.rounded(f), "y": thin.rounded(ns), "line": line.name, "about": line.about}
         for line in lines
         for f, ns in zip(line.fraction, line.value_ns, strict=True)
         if math.isfinite(ns) and ns > 0

@@ -27,7 +27,7 @@ class Table:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([["" if cell is None else cell for cell in row] for row in self.rows])
+        writer.writerows(self.rows)  # an empty field for None
         return out.getvalue()
 
 

@@ -49,6 +49,15 @@ def thinned(
     return [rows[at] for at in sorted(selected)]
 
 
+def rounded(value: float) -> float:
+    """A place in a picture to six digits, a thousandth of a pixel: more only make a page larger.
+
+    >>> rounded(46495.123456), rounded(1 / 3)
+    (46495.1, 0.333333)
+    """
+    return float(f"{value:.6g}")
+
+
 def caption_sentence(drawn: int, of: int) -> str:
     """A sentence for the caption; "" where all are drawn.
 

@@ -8,7 +8,7 @@ from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
@@ -107,8 +107,8 @@ def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
         last = x
         records.append(
             {
-                "x": x,
-                "y": axis.place(ns),
+                "x": thin.rounded(x),
+                "y": None if (y := axis.place(ns)) is None else thin.rounded(y),
                 "load": label,
                 "quantile": f"p{100 * share:.6g}",
                 "sojourn": show.time(ns),

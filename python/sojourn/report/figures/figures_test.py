@@ -216,6 +216,15 @@ def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
     assert len({r["run"] for r in datasets("memcached-series")["seconds"]}) == 6
 
 
+def test_places_on_curves_have_six_digits() -> None:
+    names = (f.name for f in figures.of_service(testing.memcached()) if f.chart)
+    rows = [row for name in names for row in rows_of(name)]
+    curves = [row for row in rows if "line" in row or {"x", "sojourn"} <= row.keys()]
+    assert len(curves) > 100
+    every = [v for row in curves for v in (row.get(name) for name in ("fraction", "x", "y"))]
+    assert all(v == float(f"{v:.6g}") for v in every if v is not None)
+
+
 def test_without_a_border_no_max_load_is_drawn() -> None:
     base = testing.memcached()
     search = testing_answers.max_load(None, verdict=Verdict.UNKNOWN)
@@ -235,7 +244,7 @@ def test_a_campaign_s_seconds_are_thinned_evenly_and_the_table_has_all() -> None
     drawn = series._thinned(records)
     assert len(drawn) == series.SECONDS_MAX
     runs = {str(r["run"]) for r in drawn}
-    assert runs == {f"{load}/{run}" for load in ("10 %", "90 %") for run in range(0, 100, 4)}
+    assert runs == {f"{load}/{run}" for load in ("10 %", "90 %") for run in range(0, 100, 10)}
     assert series._thinned(drawn) == drawn
     figure = Figure(name="f", title="", caption="", alt="", table=from_records(("run",), records))
     assert page._payload(figure)["csv"] is None

@@ -147,7 +147,7 @@ def _across(
 ) -> list[alt.Chart]:
     """The interval as a bar over all restarts of a load: one piece per restart, side by side."""
     rows = [
-        r
+        {key: r[key] for key in ("load", "place", "across")}
         | {
             "y": axis.place(number(r["restarts_lo_ns"])),
             "end": axis.place(number(r["restarts_hi_ns"])),

@@ -17,7 +17,7 @@ from sojourn.report.draw.table import Cell, Record, from_records, number
 COLUMNS = ("fraction", "restart", "run", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
 PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
-SECONDS_MAX = 5_000  # that are drawn; a page with all of a campaign's cannot be opened
+SECONDS_MAX = 2_000  # that are drawn: a panel has room for some five runs of them
 _DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], marks.DOUBTED: [2, 3]}
 
 

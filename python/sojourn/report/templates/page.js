@@ -61,7 +61,7 @@
     const script = document.createElement("script");
     script.textContent = await unpack("library");
     document.head.append(script);
-    Object.assign(figures, await unpack("figures"));
+    Object.assign(figures, whole(await unpack("figures")));
   }
 
   async function drawAll() {
@@ -77,12 +77,26 @@
     return JSON.parse(await new Response(stream).text());
   }
 
+  // The rows of figures lie column by column; `lacks` says which rows have no such value.
+  function whole(found) {
+    for (const { spec } of Object.values(found))
+      for (const [name, { columns, count, lacks }] of Object.entries(spec.datasets)) {
+        const rows = Array.from({ length: count }, () => ({}));
+        for (const [key, values] of Object.entries(columns)) {
+          const lacking = new Set(lacks[key]);
+          values.forEach((value, at) => { if (!lacking.has(at)) rows[at][key] = value; });
+        }
+        spec.datasets[name] = rows;
+      }
+    return found;
+  }
+
   async function fill(part) {
     const id = part.dataset.pack;
     delete part.dataset.pack;
     try {
       const found = await unpack(id);
-      Object.assign(figures, found.figures);
+      Object.assign(figures, whole(found.figures));
       part.insertAdjacentHTML("beforeend", found.html);
       wire(part);
       part.dataset.filled = "";

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn import extras
-from sojourn.findings.findings import Findings
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import figures, page, volume
 from sojourn.report.draw.figure import Figure
 from sojourn.report.writers.writer import Writer
@@ -27,23 +27,25 @@ class Drawn:
 
 def drawn(findings: Findings) -> Drawn:
     """Every figure of services and study."""
-    is_crowded = volume.is_crowded(findings)
     return Drawn(
-        of_services={
-            s.service: figures.of_service(s, is_crowded=is_crowded) for s in findings.services
-        },
+        of_services={s.service: of_service(findings, s) for s in findings.services},
         of_study=figures.of_study(findings),
     )
 
 
-def with_figures(findings: Findings, of: Drawn) -> bytes:
-    """The page with figures that are drawn already."""
-    return page.html(findings, of_services=of.of_services, of_study=of.of_study).encode()
+def of_service(findings: Findings, service: ServiceFinding) -> Sequence[Figure]:
+    """Every figure of one of the services."""
+    return figures.of_service(service, is_crowded=volume.is_crowded(findings))
 
 
 def content(findings: Findings) -> bytes:
     """The page with all its figures."""
-    return with_figures(findings, drawn(findings))
+    packed = []
+    if volume.is_large(findings):  # figures of all combinations would take most of the memory
+        packed = [page.part(s, of_service(findings, s)) for s in findings.services]
+    own = {} if packed else drawn(findings).of_services
+    of_study = figures.of_study(findings)
+    return page.html(findings, of_services=own, of_study=of_study, packed=packed).encode()
 
 
 WRITER = Writer(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +9,7 @@ from sojourn.analysis.answer_kind import Answers
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import parts
 from sojourn.report.writers.writer import Writer
-from sojourn.text.plain_values import plain
+from sojourn.text.plain_values import document
 
 
 def table(findings: Findings, answers: Answers) -> dict[str, object]:
@@ -26,7 +25,7 @@ def table(findings: Findings, answers: Answers) -> dict[str, object]:
 
 def dumps(value: Any) -> str:
     """A document as it is printed and written."""
-    return json.dumps(plain(value), indent=2, ensure_ascii=False)
+    return document(value)
 
 
 def content(findings: Findings) -> bytes:
