@@ -10,8 +10,8 @@ import sys
 from sojourn import built, system
 from sojourn.errors import Exit
 
-#: When garbage is looked for: Python's 700 new objects come often while modules are loaded. With 50,000
-#: a report of 10,000 points took twice the memory, because charts hold themselves.
+#: When garbage is looked for: Python's 700 new objects come often while modules are loaded. With
+#: 50,000 a report of 10,000 points took twice the memory, because charts hold themselves.
 SELDOM = (5_000, 10, 10)
 
 
