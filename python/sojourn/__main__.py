@@ -12,7 +12,7 @@ from sojourn.errors import Exit
 
 #: When garbage is looked for: Python's 700 new objects come often while modules are loaded. With
 #: 50,000 a report of 10,000 points took twice the memory, because charts hold themselves.
-SELDOM = (5_000, 10, 10)
+SELDOM = (10_000, 10, 10)
 
 
 def start() -> int:

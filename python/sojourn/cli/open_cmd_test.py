@@ -85,8 +85,8 @@ def test_the_files_that_are_written_hold_the_same_numbers(
         assert "4.52 ms" in read(folder, name)
         assert "adds times to its histogram" in read(folder, name)
     spec_ = figures_in(read(folder, "page.html"))["opened"]["spec"]
-    assert {row["series"] for row in spec_["datasets"]["lines"]} == {"A"}
-    assert {row["series"] for row in spec_["datasets"]["dots"]} == {"B"}
+    assert set(spec_["datasets"]["lines"]["columns"]["series"]) == {"A"}
+    assert set(spec_["datasets"]["dots"]["columns"]["series"]) == {"B"}
 
 
 def test_the_json_is_what_its_schema_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,15 +21,20 @@ def again(study: Study, outcomes: Sequence[Outcome], questions: Questions) -> tu
     """Outcomes that should no longer count, because their points are to be measured again.
 
     Of each cell it is the last attempt, so that the plan wants one attempt more, of the same key.
-    An outcome stays if without it the plan wants another point: a search has passed it over.
+    An outcome stays if without it the plan wants another point: a search has passed it over. So do
+    those of a combination that failed again and again: only --new tries it.
 
     Args:
         study: without what this machine cannot host.
         outcomes: in the order in which they were made.
         questions: all that may be asked.
     """
-    results: list[Outcome] = []
+    ledger, results = failures.Ledger(study), list[Outcome]()
+    for outcome in outcomes:
+        ledger.add(outcome)
     for members in failures.without_numbers(outcomes)[:MOST]:
+        if ledger.is_late(failures.home_of(study, members[0])):
+            continue
         rest = [outcome for outcome in outcomes if not any(outcome is one for one in members)]
         point = next_point(study, rest, questions)
         if point is not None and point.key == members[0].point.key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -37,7 +38,6 @@ def document(value: Any) -> str:
 
     It is written without the objects in between, which would take many times its memory.
 
-    >>> import json
     >>> document({"at": (1, 2.5), "to": math.inf, "of": []}) == json.dumps(
     ...     {"at": [1, 2.5], "to": "inf", "of": []}, indent=2
     ... )
@@ -113,7 +113,7 @@ def _names(kind: type) -> tuple[str, ...] | None:
 
 def _scalar_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
+        return json.dumps(value)
     if isinstance(value, str):
         return encode_basestring(value)
     return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
