@@ -43,7 +43,7 @@ from wire import endpoints
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 CONNECTIONS, STREAMS = 16, 8
-WAITS = ("spin", "sleep", "sleep:100us", "sleep:250us", "sleep:500us")
+WAITS = ("spin", "sleep", "sleep:100us", "sleep:250us", "sleep:500us", "sleep:1ms")
 EARLIEST = 0.01
 SETTLE_S = 0.5
 
