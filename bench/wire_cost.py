@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -139,9 +140,10 @@ def versions(rows: list[Row]) -> str:
 
 
 def first_line(*words: str) -> str:
-    """The first line that a program writes, wherever it writes it."""
+    """The first line that a program writes, wherever it writes it, without folders."""
     done = subprocess.run(words, check=False, capture_output=True, text=True)
-    return next(iter((done.stdout + done.stderr).strip().splitlines()), "says nothing")
+    line = next(iter((done.stdout + done.stderr).strip().splitlines()), "says nothing")
+    return re.sub(r" from /\S+", "", line)
 
 
 if __name__ == "__main__":
