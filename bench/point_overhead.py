@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import sojourn
+from sojourn.run import fill
 
 HERE = Path(__file__).parent
 STUDIES = ("max_load_memcached", str(HERE / "search" / "max_load_nginx.toml"))
-WARMING_S = 0.2  # of the run that fills caches, at least: `sojourn.run.fill`
 
 
 def measured(study: str, profile: str) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def measured(study: str, profile: str) -> dict[str, Any]:
         "points": len(points),
         "beyond_load_s": (points["wall_s"] - load_s).round(3).tolist(),
         "load_share": float(load_s.sum() / points["wall_s"].sum()),
-        "with_warming": float((load_s + WARMING_S).sum() / points["wall_s"].sum()),
+        "with_warming": float((load_s + fill.FIRST_S).sum() / points["wall_s"].sum()),
         "steps_s": {
             step: statistics.median(one.get(step, 0.0) for one in steps) for step in steps[0]
         },

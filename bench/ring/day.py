@@ -33,6 +33,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sojourn.places import ports
+
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent.parent / "target/release"
 NAME = "ringday"  # a name that no other memcached of the machine has
@@ -122,9 +124,6 @@ def main() -> int:
 
 def day(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """All lives of the server, one life of the black box."""
-    sys.path.insert(0, str(HERE.parent.parent / "python"))
-    from sojourn.places import ports  # noqa: PLC0415
-
     shutil.copy(shutil.which("memcached") or "memcached", folder / NAME)
     port, listen = ports.free(), f"127.0.0.1:{ports.free()}"
     dumps, log = folder / "dumps", folder / "ring.log"

@@ -95,24 +95,7 @@ def run(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [
-            "taskset",
-            "-c",
-            SERVER_CPU,
-            "memcached",
-            "-u",
-            "root",
-            "-l",
-            "127.0.0.1",
-            "-p",
-            str(port),
-            "-U",
-            "0",
-            "-t",
-            "1",
-            "-m",
-            "64",
-        ]
+        ["taskset", "-c", SERVER_CPU, "memcached", *MEMCACHED, "-p", str(port)]
     )
     other = subprocess.Popen(
         [sys.executable, str(Path(__file__)), "--neighbour"],

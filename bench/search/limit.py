@@ -27,14 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sojourn
-from sojourn.analysis.served import QUEUES, Queue
+from sojourn.analysis.served import QUEUES, Queue, Served
 
 TWO_SIDED = 2 * 1.645  # widths of 90 % intervals, in standard deviations
 ASKED = math.log(1.1 / 0.9)
 LOADS = np.linspace(0.3, 1.5, 61)  # of the border
 GROUPS = 2_000
 RUNS_MAX = 1_000
-RESTART_SD = 0.05  # as `served.Served` has it
 OVERLOAD = 0.1
 NEAR_MIN = 6  # runs, for a line and its scatter
 Floats = NDArray[np.float64]
@@ -80,7 +79,7 @@ def least_runs(queue: Queue, probe_s: float, draws: int) -> int:
     seen = np.empty(draws)
     for seed in range(draws):
         rng = np.random.default_rng([11, seed])
-        capacity = max(0.5, 1 + RESTART_SD * rng.standard_normal())
+        capacity = max(0.5, 1 + Served.restart_sd * rng.standard_normal())
         seen[seed] = _share(queue, 1.0, probe_s, 1_000 + seed, capacity)
     draw = np.random.default_rng(13)
     runs = 1
