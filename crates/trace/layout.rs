@@ -9,7 +9,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 
 /// Structs of `src/bpf/layout.bpf.c`, in its order.
-const STRUCTS: [&str; 16] = [
+const STRUCTS: [&str; 17] = [
     "row",
     "thread",
     "tally",
@@ -24,6 +24,7 @@ const STRUCTS: [&str; 16] = [
     "who_cpu",
     "who_task",
     "slow",
+    "timed",
     "slow_control",
     "slow_counts",
 ];

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sojourn.host import reading
 from sojourn.host.tree import Tree
-from sojourn.manage import reading
 
 US = 1e-6
 COUNTED = "blkio.throttle.io_service_bytes"

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from sojourn.host import reading, sockets
+from sojourn.host.sockets import LISTEN, PORTS_MAX, Diag, Queue
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
-from sojourn.manage import accounts, monitors, reading, sockets
+from sojourn.manage import accounts, monitors
 from sojourn.manage.groups import Managed
-from sojourn.manage.sockets import LISTEN, PORTS_MAX, Diag, Queue
 
 FILES_MAX = 4096  # open files of one process that are looked at: it listens before it is connected
 PIDS_MAX = 64  # processes by which a network namespace is known

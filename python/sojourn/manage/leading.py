@@ -20,11 +20,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
+from sojourn.host import reading, sockets
+from sojourn.host.sockets import ESTABLISHED, LISTEN, Queue
 from sojourn.host.tree import Tree
-from sojourn.manage import accounts, facts, monitors, reading, sockets
+from sojourn.manage import accounts, facts, monitors
 from sojourn.manage.facts import Facts
 from sojourn.manage.groups import Managed
-from sojourn.manage.sockets import ESTABLISHED, LISTEN, Queue
 from sojourn.manage.spared import Spared
 
 #: Of one core, that these readings of all groups together may take.

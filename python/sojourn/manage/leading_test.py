@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from sojourn.controllers.look import Signal
+from sojourn.host.sockets_test import line, table
 from sojourn.host.tree import Tree
 from sojourn.manage import facts, leading, monitors, testing
 from sojourn.manage.accounts_test import DEV, link
 from sojourn.manage.leading import CROWDED, FIRST, SHARED, SHRANK, UNREADABLE, Leading
 from sojourn.manage.signals_test import written
-from sojourn.manage.sockets_test import line, table
 from sojourn.manage.testing import until
 
 SERVER = """

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sojourn.disk.tree import walk
+from sojourn.host import reading
 from sojourn.host.tree import Tree
-from sojourn.manage import reading
 
 PROCS_BYTES = 1 << 25  # no group has more: as many processes as a kernel can number (2^22)
 LEAF_LINKS = 2  # of a folder without others in it; some file systems do not count, and have 1

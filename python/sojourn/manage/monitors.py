@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sojourn.host import reading
 from sojourn.host.tree import Tree
 from sojourn.knobs.resctrl import MOUNT
-from sojourn.manage import reading
 
 TASKS_BYTES = 1 << 20
 FOLDERS_MAX = 512  # monitoring groups that are looked at; processors have some 100 to 400

@@ -20,9 +20,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
+from sojourn.host import reading
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import groups as knob_groups
-from sojourn.manage import accounts, limits, reading
+from sojourn.manage import accounts, limits
 from sojourn.manage.groups import Managed
 from sojourn.text import schedstat
 from sojourn.text.schedstat import Schedstat

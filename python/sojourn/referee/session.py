@@ -17,9 +17,10 @@ from sojourn.referee import target, versions
 from sojourn.referee.commands import recognised
 from sojourn.referee.judge import judge
 from sojourn.referee.judgement import Judgement, Threads
+from sojourn.referee.kin import Kin
 from sojourn.referee.load import Load
 from sojourn.referee.tracer import Tracer
-from sojourn.referee.watch import Watch, family
+from sojourn.referee.watch import Watch
 
 STDERR = 2
 STOP_S_MAX = 5.0
@@ -79,7 +80,7 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
     words = _words(asked)
     target.check_rights()
     server = target.server(asked.port, asked.server_pid)
-    if asked.pid and asked.pid in family(server):
+    if asked.pid and asked.pid in Kin(server)():
         raise SpecFault(
             f"process {asked.pid} is the server itself", at="--pid", fix="give the load's process"
         )
@@ -125,7 +126,7 @@ def _words(asked: Asked) -> Sequence[str]:
 
 def _of_family(pid: int) -> Sequence[str]:
     """The first command line of a tool in a process and what came of it; else its own."""
-    lines = [_command_line(one) for one in family(pid)]
+    lines = [_command_line(one) for one in Kin(pid)()]
     return next((words for words in lines if recognised(words).tool), lines[0] if lines else [])
 
 
@@ -150,10 +151,10 @@ def _load(asked: Asked, words: Sequence[str]) -> Load:
 
 def _watched(asked: Asked, server: int) -> tuple[int | None, Threads]:
     """How the load ended, and what the threads of both sides did meanwhile."""
-    of_server = Watch(lambda: family(server), asked.port)
+    of_server = Watch(Kin(server), asked.port)
     with _started(asked) as process:
         pid = process.pid if process else asked.pid
-        of_client = Watch(lambda: family(pid))
+        of_client = Watch(Kin(pid))
         of_server.start()
         of_client.start()
         try:

@@ -45,7 +45,7 @@ def test_processes_that_a_server_starts_under_load_are_looked_at(
         return (pid, child.pid) if begun and pid == server else (pid,)
 
     monkeypatch.setattr(session, "_started", started)
-    monkeypatch.setattr(session, "family", family)
+    monkeypatch.setattr(session, "Kin", lambda pid: lambda: family(pid))
     _, threads = session._watched(Asked(port=1, pid=server, duration_s=0.01), server)
     assert child.pid in threads.server[-1].threads
 

@@ -25,5 +25,6 @@ SHARED(culprit_counts);
 SHARED(who_cpu);
 SHARED(who_task);
 SHARED(slow);
+SHARED(timed);
 SHARED(slow_control);
 SHARED(slow_counts);

@@ -86,6 +86,20 @@ static __always_inline bool is_own(u32 tgid)
 	return bpf_map_lookup_elem(&tgids, &tgid) != 0;
 }
 
+/* Whether the current process is of the service. One that has replied on this connection is, as long as it is
+ * current: its number cannot be given to another one before it has ended. */
+static __always_inline bool is_own_here(struct asked *asked)
+{
+	u32 kernels = bpf_get_current_pid_tgid() >> 32;
+
+	if (asked->replier == kernels)
+		return true;
+	if (!is_own(tgid_here()))
+		return false;
+	asked->replier = kernels;
+	return true;
+}
+
 /* Bytes can be read. The reply shows which process they are for. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(slow_ready, struct sock *sk)
@@ -149,6 +163,20 @@ static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32
 	return 0;
 }
 
+static __always_inline void tell_timed(struct sock *sk, u64 start_ns, u64 at_ns)
+{
+	struct timed *timed = bpf_ringbuf_reserve(&slow_ring, sizeof(*timed), 0);
+
+	if (!timed) {
+		__sync_fetch_and_add(&slow_counts.dropped, 1);
+		return;
+	}
+	timed->start_ns = start_ns;
+	timed->at_ns = at_ns;
+	timed->connection = bpf_get_socket_cookie(sk);
+	bpf_ringbuf_submit(timed, BPF_RB_NO_WAKEUP);
+}
+
 /* A call that sends has ended. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(slow_sent, struct sock *sk, int bytes)
@@ -156,7 +184,7 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	struct tcp_sock *tp;
 	struct asked *asked;
 	u64 start_ns, end_ns, total_ns, bin;
-	u32 is_bound, end_seq, together, tgid;
+	u32 is_bound, end_seq, together;
 
 	if (!is_served(sk) || !slow_control.is_enabled || bytes <= 0)
 		return 0;
@@ -164,11 +192,8 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (!asked)
 		return 0;
 	if (!asked->first_ns) {
-		if (slow_settings.is_every) {
-			tgid = tgid_here();
-			if (is_own(tgid))
-				tell_slow(sk, 0, bpf_ktime_get_ns(), bytes, tgid);
-		}
+		if (slow_settings.is_every && is_own_here(asked))
+			tell_timed(sk, 0, bpf_ktime_get_ns());
 		return 0;
 	}
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -184,8 +209,7 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	asked->first_ns = asked->is_bound ? asked->last_ns : 0;
 	together = asked->together + asked->is_bound;
 	asked->together = 0;
-	tgid = tgid_here();
-	if (!is_own(tgid)) {
+	if (!is_own_here(asked)) {
 		__sync_fetch_and_add(&slow_counts.foreign, 1);
 		return 0;
 	}
@@ -194,13 +218,17 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	total_ns = end_ns - start_ns;
 	if ((s64)total_ns < 0)
 		return 0;
+	if (slow_settings.is_every) {
+		tell_timed(sk, start_ns, end_ns);
+		return 0;
+	}
 	bin = bin_of(total_ns | 1, TOTAL_SUB, TOTAL_BINS);
 	if (is_below(&bin, TOTAL_BINS))
 		__sync_fetch_and_add(&slow_counts.totals[bin], 1);
 	if (is_bound)
 		__sync_fetch_and_add(&slow_counts.lower_bounds, 1);
 	if (total_ns >= slow_control.floor_ns)
-		tell_slow(sk, start_ns, total_ns, bytes, tgid);
+		tell_slow(sk, start_ns, total_ns, bytes, tgid_here());
 	return 0;
 }
 

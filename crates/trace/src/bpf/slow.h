@@ -13,6 +13,7 @@ struct asked {
 	u64 last_ns;		/* the newest bytes came then */
 	u32 come_seq;		/* bytes up to here have come */
 	u32 is_bound;		/* it may have come before first_ns */
+	u32 replier;		/* process that replied last, in the kernel's own count; it is of the service */
 	u32 together;		/* times that more bytes came since the last reply, after all before them had been read */
 };
 
@@ -21,7 +22,7 @@ enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };
 /* A slow request, or a signal that stops or ends a process of the service. */
 struct slow {
 	u64 start_ns;		/* CLOCK_MONOTONIC; of a signal: when it was sent */
-	u64 total_ns;		/* of more of a reply (start_ns is 0): the moment of that */
+	u64 total_ns;
 	u64 connection;		/* its socket's cookie */
 	u32 kind;
 	u32 tid;		/* that replied; of a signal: the sender */
@@ -31,6 +32,14 @@ struct slow {
 	u16 port;
 	u32 target;		/* of a signal: the process that it was sent to */
 	char comm[16];		/* of this thread: it may have ended when this is read */
+};
+
+/* A write of a reply, where each one is reported: no more than the times need, because every byte costs the
+ * service. Its size says what it is. */
+struct timed {
+	u64 start_ns;		/* CLOCK_MONOTONIC; 0: this is more of a reply */
+	u64 at_ns;		/* when it was written */
+	u64 connection;		/* its socket's cookie */
 };
 
 /* Written by user space at any time. */

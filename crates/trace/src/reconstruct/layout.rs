@@ -246,6 +246,14 @@ pub mod slow {
     pub const SIZE: usize = 64;
 }
 
+/// `struct timed`.
+pub mod timed {
+    pub const START_NS: usize = 0;
+    pub const AT_NS: usize = 8;
+    pub const CONNECTION: usize = 16;
+    pub const SIZE: usize = 24;
+}
+
 /// `struct slow_control`.
 pub mod slow_control {
     pub const IS_ENABLED: usize = 0;

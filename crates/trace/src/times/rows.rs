@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::reconstruct::bytes::u64_at;
-use crate::reconstruct::layout::slow;
+use crate::reconstruct::layout::timed;
 
 /// Requests in memory at most: 32 bytes each.
 pub const MOST: usize = 20_000_000;
@@ -43,14 +43,14 @@ pub struct Rows {
     pub left_out: u64,
 }
 
-/// Reads a `struct slow` of `bpf/slow.h`; `None`: it is cut short, or it is none of a request.
+/// Reads a `struct timed` of `bpf/slow.h`; `None`: it is something else.
 pub fn read(bytes: &[u8]) -> Option<Written> {
-    if bytes.len() < slow::SIZE || bytes[slow::KIND] != 0 {
+    if bytes.len() != timed::SIZE {
         return None;
     }
-    let (start_ns, ns) = (u64_at(bytes, slow::START_NS), u64_at(bytes, slow::TOTAL_NS));
-    let at_ns = start_ns.saturating_add(ns);
-    Some(Written { start_ns, at_ns, connection: u64_at(bytes, slow::CONNECTION) })
+    let [start_ns, at_ns, connection] =
+        [timed::START_NS, timed::AT_NS, timed::CONNECTION].map(|at| u64_at(bytes, at));
+    Some(Written { start_ns, at_ns, connection })
 }
 
 impl Rows {
@@ -80,6 +80,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reconstruct::layout::slow;
 
     fn written(start_ns: u64, at_ns: u64, connection: u64) -> Written {
         Written { start_ns, at_ns, connection }
@@ -106,14 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_and_one_that_is_cut_short_or_of_a_signal_is_not() {
-        let mut bytes = [0_u8; slow::SIZE];
-        bytes[slow::START_NS] = 7;
-        bytes[slow::TOTAL_NS] = 3;
-        bytes[slow::CONNECTION] = 9;
+    fn a_record_is_read_and_anything_else_is_not() {
+        let mut bytes = [0_u8; timed::SIZE];
+        bytes[timed::START_NS] = 7;
+        bytes[timed::AT_NS] = 10;
+        bytes[timed::CONNECTION] = 9;
         assert_eq!(read(&bytes), Some(written(7, 10, 9)));
         assert_eq!(read(&bytes[1..]), None);
-        bytes[slow::KIND] = 1;
-        assert_eq!(read(&bytes), None);
+        assert_eq!(read(&[0; slow::SIZE]), None, "a signal");
     }
 }

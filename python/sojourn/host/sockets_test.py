@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.host import sockets
+from sojourn.host.sockets import ESTABLISHED, HEAD, LISTEN, PORTS_MAX, Diag, Queue
 from sojourn.host.tree import Tree
-from sojourn.manage import sockets
-from sojourn.manage.sockets import ESTABLISHED, HEAD, LISTEN, PORTS_MAX, Diag, Queue
 from sojourn.manage.testing import until
 
 HAS_DIAG = sockets.diag(Tree()) is not None

@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
+from sojourn.host import reading
 from sojourn.host.tree import Tree
-from sojourn.manage import reading
 
 ESTABLISHED, LISTEN = 1, 10  # include/net/tcp_states.h
 SOCK_DIAG = 4  # NETLINK_SOCK_DIAG

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.host import reading
 from sojourn.host.tree import Tree
-from sojourn.manage import reading
 from sojourn.manage.spared import Spared
 
 NUMBERS = {
