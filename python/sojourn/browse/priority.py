@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Collection, Set
+from collections.abc import Collection
 from pathlib import Path
 
 from sojourn.host.tree import cpu_list
@@ -44,19 +44,21 @@ def keep_off(cpus: Collection[int]) -> None:
                 os.sched_setaffinity(thread, wanted)
 
 
-def others(allowed: Set[int], cpus: Collection[int], cores: Collection[int]) -> Set[int]:
+def others(
+    allowed: frozenset[int], cpus: Collection[int], cores: Collection[int]
+) -> frozenset[int]:
     """The CPUs left beside a measurement: of other cores, else other CPUs, else all.
 
-    >>> others({0, 1, 2, 3}, [0], [0, 1]), others({0, 1}, [0], [0, 1]), others({0}, [0], [0])
-    ({2, 3}, {1}, {0})
+    >>> sorted(others(frozenset(range(4)), [0], [0, 1])), [*others(frozenset([0]), [0], [0])]
+    ([2, 3], [0])
     """
     return allowed - {*cpus, *cores} or allowed - {*cpus} or allowed
 
 
 @functools.cache
-def _allowed() -> Set[int]:
+def _allowed() -> frozenset[int]:
     """Where this process might run when it was first asked."""
-    return os.sched_getaffinity(0)
+    return frozenset(os.sched_getaffinity(0))
 
 
 @functools.cache

@@ -37,7 +37,7 @@ def test_threads_leave_the_cpus_of_a_measurement_and_come_back(
     now: dict[int, set[int]] = {}
     monkeypatch.setattr(os, "sched_getaffinity", lambda thread: now.get(thread, {0, 1, 2, 3}))
     monkeypatch.setattr(os, "sched_setaffinity", now.__setitem__)
-    monkeypatch.setattr(priority, "_allowed", lambda: {0, 1, 2, 3})
+    monkeypatch.setattr(priority, "_allowed", lambda: frozenset(range(4)))
     monkeypatch.setattr(priority, "_siblings", lambda cpu: (cpu, cpu ^ 1))
     own = threading.get_native_id()
     priority.keep_off([0])

@@ -152,9 +152,7 @@ def renewed(path: Path) -> pa.Table:
     return _without_copies(table)
 
 
-def _rows(
-    path: Path, own: MutableMapping[Kept, pa.Table] | None = None
-) -> tuple[pa.Table, bool]:
+def _rows(path: Path, own: MutableMapping[Kept, pa.Table] | None = None) -> tuple[pa.Table, bool]:
     """The rows, and whether the copy has just these."""
     table, there = _copied(path), present(path)
     at = {key: row for row, key in enumerate(_keys(table))}

@@ -28,8 +28,9 @@ JOB, JOB_END, ENDED = "load.", ".job.json", {"run.json", OUTCOME}
 JOB_BYTES = 4 * 1024**2
 CPU_KEYS = ("cpus", "server_cpus")
 
-#: Name and folder of a record to the HTML of its page.
-View = Callable[[str, Path], str]
+Wanted = Callable[[], bool]
+#: Name and folder of a record to the HTML of its page; it ends early with None if not wanted.
+View = Callable[[str, Path, Wanted], str | None]
 KeepOff = Callable[[Collection[int]], None]
 #: First line, number of lines that are replaced, and the lines that take their place.
 Change = tuple[int, int, list[str]]
@@ -55,14 +56,26 @@ class Follower:
         self._one = asyncio.Lock()
         self._task = asyncio.create_task(self._follow())
 
-    async def renew(self) -> None:
-        """Compute the page, whatever else runs: somebody asks for it, or no load runs."""
+    async def renew(self, *, is_asked: bool) -> None:
+        """Compute the page, with a result unless load runs or begins meanwhile.
+
+        Args:
+            is_asked: somebody waits for it, so it is computed whatever runs.
+        """
         async with self._one:
             is_running = is_live(self._path)  # first: what is stored after the end is shown, too
+            is_wanted = _always if is_asked or not is_running else self._is_quiet
+            if not is_wanted():
+                return
             self._cpus |= cpus_of(self._path)
             self._keep_off(self._cpus)
-            text = await run_in_threadpool(self._view, self._name, self._path)
-            self.lines, self.has_ended = text.split("\n"), not is_running
+            text = await run_in_threadpool(self._view, self._name, self._path, is_wanted)
+            if text is not None:
+                self.lines = text.split("\n")
+            self.has_ended = not is_running
+
+    def _is_quiet(self) -> bool:
+        return not is_loading(self._path)
 
     async def next(self, turn: asyncio.Event) -> None:
         """Wait for the end of a turn; what went wrong meanwhile is raised."""
@@ -80,9 +93,8 @@ class Follower:
             async with contextlib.aclosing(changes.changes(self._path)) as looks:
                 await anext(looks)  # a page asks for the first view itself
                 async for has_changed in looks:
-                    is_running = is_live(self._path)
-                    if not is_running or (has_changed and not is_loading(self._path)):
-                        await self.renew()
+                    if has_changed or not is_live(self._path):
+                        await self.renew(is_asked=False)
                     self._tell()
                     if self.has_ended:
                         return
@@ -125,6 +137,10 @@ class Following:
             if not follower.pages:
                 self._all.pop(path, None)
                 follower.end()
+
+
+def _always() -> bool:
+    return True
 
 
 def is_loading(record: Path) -> bool:

@@ -32,12 +32,14 @@ class Looked:
     """Counts looks at a record, and remembers CPUs that were to be left."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count, self.is_late = 0, False
         self.cpus: list[set[int]] = []
 
-    def view(self, name: str, path: Path) -> str:
+    def view(self, name: str, path: Path, is_wanted: Callable[[], bool]) -> str | None:
         self.count += 1
-        return f"{name}\nlook {self.count}"
+        if self.is_late:
+            begin_load(path)
+        return f"{name}\nlook {self.count}" if is_wanted() else None
 
     def keep_off(self, cpus: Collection[int]) -> None:
         self.cpus.append(set(cpus))
@@ -49,7 +51,7 @@ def followed(record: Path, steps: Callable[[Looked, Follower], Awaitable[None]])
 
     async def run() -> None:
         with Following(looked.keep_off).joined("n", record, looked.view) as page:
-            await page.renew()
+            await page.renew(is_asked=True)
             await asyncio.sleep(0.05)  # it watches by then
             await steps(looked, page)
 
@@ -81,6 +83,16 @@ def test_nothing_is_computed_while_load_runs_and_all_of_it_after(record: Path) -
     followed(record, steps)
 
 
+def test_what_is_not_computed_when_load_begins_waits(record: Path) -> None:
+    async def steps(looked: Looked, page: Follower) -> None:
+        looked.is_late, turn = True, page.turn
+        disk.write_text(record / "answer.json", "{}")
+        await asyncio.wait_for(page.next(turn), 60)
+        assert (looked.count, list(page.lines)) == (2, ["n", "look 1"])
+
+    followed(record, steps)
+
+
 def test_a_page_that_somebody_opens_is_computed_also_while_load_runs(record: Path) -> None:
     begin_load(record)
 
@@ -96,15 +108,17 @@ def test_pages_of_one_record_are_computed_once(record: Path) -> None:
 
     async def run() -> None:
         both = Following(looked.keep_off)
-        with both.joined("n", record, looked.view) as one:
-            with both.joined("n", record, looked.view) as other:
-                assert other is one
-                assert both.pages == 2
-                await one.renew()
-                await asyncio.sleep(0.05)
-                turn = one.turn
-                disk.write_text(record / "answer.json", "{}")
-                await asyncio.wait_for(one.next(turn), 60)
+        with (
+            both.joined("n", record, looked.view) as one,
+            both.joined("n", record, looked.view) as other,
+        ):
+            assert other is one
+            assert both.pages == 2
+            await one.renew(is_asked=True)
+            await asyncio.sleep(0.05)
+            turn = one.turn
+            disk.write_text(record / "answer.json", "{}")
+            await asyncio.wait_for(one.next(turn), 60)
         assert both.pages == 0
 
     with contextlib.closing(take(record)):
@@ -134,7 +148,7 @@ def test_the_end_of_a_run_is_seen(record: Path) -> None:
     async def run() -> None:
         lock = take(record)
         with Following(looked.keep_off).joined("n", record, looked.view) as page:
-            await page.renew()
+            await page.renew(is_asked=True)
             await asyncio.sleep(0.05)
             begin_load(record)  # a run that is killed leaves it so
             lock.close()

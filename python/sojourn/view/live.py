@@ -19,7 +19,7 @@ from sojourn.plan import Outcome
 from sojourn.store import files
 from sojourn.store.record import OF_RECORD
 from sojourn.view import changes, pages, plot, record
-from sojourn.view.following import Following, changed
+from sojourn.view.following import Following, Wanted, changed
 
 LAST = 12  # points of the log
 STREAMS_MOST = 4  # pages that wait at once: of one server a browser opens six connections
@@ -49,7 +49,7 @@ async def _full() -> AsyncIterator[str]:
 async def _stream(all_pages: Following, name: str, path: Path) -> AsyncIterator[str]:
     steps: narrowing.Steps = {}
     with all_pages.joined(name, path, functools.partial(view, steps=steps)) as follower:
-        await follower.renew()
+        await follower.renew(is_asked=True)
         seen: Sequence[str] = ()
         while True:
             turn, lines = follower.turn, follower.lines
@@ -68,18 +68,22 @@ def _event(kind: str, content: object) -> str:
     return f"event: {kind}\ndata: {json.dumps(content)}\n\n"
 
 
-def view(name: str, path: Path, steps: narrowing.Steps) -> str:
-    """The parts of the page that change, as HTML."""
+def view(name: str, path: Path, is_wanted: Wanted, *, steps: narrowing.Steps) -> str | None:
+    """The parts of the page that change, as HTML; None once it is wanted no longer."""
     try:
         with files.readable(path, OF_RECORD):  # numbers of a record are what its maker wrote
-            return _view(name, path, steps)
+            return _view(name, path, is_wanted, steps)
     except Fault as fault:
         return pages.fragment("fault_part.html.j2", fault=fault)
 
 
-def _view(name: str, path: Path, steps: narrowing.Steps) -> str:
+def _view(name: str, path: Path, is_wanted: Wanted, steps: narrowing.Steps) -> str | None:
     known = records.seen(path)
+    if not is_wanted():
+        return None
     searches = narrowing.of(known.record.study_here, known.outcomes, steps)
+    if not is_wanted():
+        return None
     more = {
         "is_followed": True,
         "now": _now(path),

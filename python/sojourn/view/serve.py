@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         """As uvicorn's; nothing is opened yet."""
         super().__init__(config)
-        self._end: Callable[[], None] | None = None
+        self._end: Callable[[], object] | None = None
 
     async def main_loop(self) -> None:
         """Wait for a signal."""
