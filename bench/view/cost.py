@@ -15,7 +15,7 @@ Each way is set against "none" of the same round: geometric mean of the ratios w
 CPU seconds of view and browser are the kernel's own sums, of a point and of its load alone, so they
 do not depend on what else the machine does.
 
-    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--beside] [--name NAME]
+    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--rate 40000] [--beside]
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def cpu_s(pids: Iterable[int]) -> float:
 def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, Any]:
     """The client's times, ns; None where too few requests say what one is."""
     path = folder / "load.json"
-    words = WORDS.format(port=port, rate=RATE).split()
+    words = WORDS.format(port=port, rate=args.rate).split()
     more = ["--cpus", "1", "--warmup", "1s", "--duration", f"{args.seconds}s", "--json", str(path)]
     command = [str(args.bin / "sojourn-load"), *words, *more]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -204,6 +204,7 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=7)
+    parser.add_argument("--rate", type=int, default=RATE)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
     parser.add_argument("--name", default="view-cost", help="of the file of rows")
     parser.add_argument("--beside", action="store_true", help="points arrive while load runs")

@@ -165,7 +165,7 @@ def _rows(path: Path, own: MutableMapping[Kept, pa.Table] | None = None) -> tupl
     if not fresh:
         return table, is_copied
     before = own or {}
-    read = {kept: before[kept] if kept in before else _own(path, kept) for kept in fresh}
+    read = {one: before[one] if one in before else _own(path, one) for one in fresh}
     if own is not None:
         own.clear()
         own.update(read)

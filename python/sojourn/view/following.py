@@ -46,7 +46,14 @@ class Follower:
     """
 
     def __init__(self, name: str, path: Path, view: View, keep_off: KeepOff) -> None:
-        """Nothing is read yet."""
+        """Begin to wait for changes.
+
+        Args:
+            name: of the record.
+            path: its folder.
+            view: computes its page.
+            keep_off: see `Following`.
+        """
         self.lines: Sequence[str] = ()
         self.has_ended = False
         self.turn = asyncio.Event()
