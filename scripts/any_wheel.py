@@ -17,7 +17,9 @@ from pathlib import Path
 
 START = "[console_scripts]\nsojourn = sojourn.__main__:start\n"
 #: Of the data only these: the others belong to native programs.
-OWN = re.compile(r"/share/(.*/)?(sojourn(\.1\.gz|\.fish)?|_sojourn|CITATION\.cff)$")
+OWN = re.compile(
+    r"/share/(doc/sojourn/.*|(.*/)?(sojourn(\.1\.gz|\.fish)?|_sojourn|CITATION\.cff))$"
+)
 
 
 def main() -> int:

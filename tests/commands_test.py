@@ -32,6 +32,8 @@ NATIVE = ("counters", "load", "noise", "query", "sched", "serve", "sim", "trace"
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _HEREDOC = re.compile(r"^(.*)<<'?(\w+)'?\n.*?^\2$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`(sojourn(?:-[a-z]+)? [^`\n]+)`")
+#: Verbs that refuse to begin without one of these.
+NEEDED = {"whatif": {"--service", "--from"}}
 _BREAK = {"|", "||", "&&", ";", "&", ">", ">>", "2>", "<"}
 
 
@@ -118,8 +120,11 @@ def wrong(words: list[str]) -> str:
     verb = rest[0] if rest and not rest[0].startswith("-") else ""
     if verb not in verbs():
         return f"sojourn has no {verb}" if re.fullmatch(r"[a-z-]+", verb) else ""
-    bad = [option for option in options(rest) if option not in verbs()[verb] | {"--help", "-h"}]
-    return f"sojourn {verb} has no {bad[0]}" if bad else ""
+    has = {*options(rest)}
+    if has and not has & {"--help", "-h", *NEEDED.get(verb, has)}:
+        return f"sojourn {verb} lacks {' or '.join(sorted(NEEDED[verb]))}"
+    bad = has - {*verbs()[verb], "--help", "-h"}
+    return f"sojourn {verb} has no {min(bad)}" if bad else ""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -142,6 +147,9 @@ def test_commands_are_seen_and_mistakes_in_them_too() -> None:
     (one,) = commands('sudo "$(command -v sojourn)" judge --rats 5 -- "$(command -v wrk2)" -R2000')
     assert wrong(one) == "sojourn judge has no --rats"
     assert wrong(["sojourn", "rum", "x"]) == "sojourn has no rum"
+    assert (
+        wrong(["sojourn", "whatif", "--fanout", "5"]) == "sojourn whatif lacks --from or --service"
+    )
     assert list(options(["judge", "--port", "1", "--", "wrk", "--x"])) == ["--port"]
     if helped("sojourn-load"):
         assert wrong(["sojourn-load", "null:", "--rat=5"]) == "sojourn-load has no --rat"

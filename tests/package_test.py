@@ -167,3 +167,17 @@ def test_the_bill_of_materials_is_of_the_version_that_is_built() -> None:
     table = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
     assert bill["bomFormat"] == "CycloneDX"
     assert bill["metadata"]["component"]["version"] == table["version"]
+
+
+def test_pages_that_messages_name_are_in_the_wheel(tmp_path: Path) -> None:
+    """Whoever has the wheel alone has no `docs` of a checkout."""
+    take = 'source <(sed -n "/^docs_into()/,/^}/p" scripts/package) && docs_into . "$1"'
+    subprocess.run(["bash", "-ec", take, "bash", tmp_path], cwd=ROOT, check=True, timeout=60)
+    assert "docs_into" in (ROOT / "scripts/package").read_text().partition("\nwheel()")[2]
+    texts = [path.read_text() for path in (ROOT / "python/sojourn").rglob("*.py")]
+    named = set(re.findall(r"docs/[\w/-]+\.md", "\n".join(texts)))
+    assert len(named) > 5
+    lacking = [name for name in sorted(named) if not (tmp_path / name).is_file()]
+    assert not lacking
+    links = re.findall(r"\]\(((?!https?:)[^)#]+)", (tmp_path / "README.md").read_text())
+    assert not [link for link in links if not (tmp_path / link).exists()]

@@ -1,8 +1,9 @@
 """What a page that shows a running study does to the tail: with it and without, in turn.
 
 memcached on CPU 0, the client on CPU 1, as on the smallest machine. The record grows by a point
-just before each load, as in a study: a point is stored when its load has ended. `--beside` is
-harsher: a point every two seconds while load runs. The ways, each once a round in random order:
+a load, with the files and the pauses of a study: a second passes from the outcome of a load to the
+next load's job. `--beside` is harsher: a point every two seconds while load runs, without a file
+that says so. The ways, each once a round in random order:
 
     none      without a view
     view      `sojourn view` runs, and a page waits for its events; the page is a plain client
@@ -11,8 +12,10 @@ harsher: a point every two seconds while load runs. The ways, each once a round 
 View and browser are started once; where they do not belong to a run they are stopped (SIGSTOP).
 Each way is set against "none" of the same round: geometric mean of the ratios with a 95 % interval
 (Student's, of the logarithms). No run is left out; a pair in which a number is missing is counted.
+CPU seconds of view and browser are the kernel's own sums, of a point and of its load alone, so they
+do not depend on what else the machine does.
 
-    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--beside]
+    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--rate 40000] [--beside]
 """
 
 from __future__ import annotations
@@ -27,12 +30,13 @@ import os
 import random
 import runpy
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -40,7 +44,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
-from sojourn import spec, store
+from sojourn import disk, spec, store
 from sojourn.plan import Outcome, next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.questions import PLANS
@@ -52,6 +56,9 @@ servers = SimpleNamespace(**runpy.run_path(str(HERE.parent / "servers.py")))
 RATE, POINTS = 40_000, 40
 SEEN = ("mean", "p99", "p999")
 EVERY_S, SETTLE_S = 2.0, 1.5
+GAP_S = (
+    1.2  # from a point's folder to its load's job: 1.0 to 1.6 of `max_load_memcached`, 12 points
+)
 BOUNDS = {"p99": 1.01}
 WORDS = (
     "memcache://127.0.0.1:{port} --preload --items 1000 --rate {rate} --connections 64 --wait sleep"
@@ -84,19 +91,28 @@ class Study:
         self.record.__exit__(None, None, None)
 
     def before_load(self) -> None:
+        """Begin a point, and say that its load begins."""
+        if self._is_beside:
+            return
+        self._now = self._next()
+        time.sleep(GAP_S)
+        job = {"cpus": "1", "server_cpus": "0"}
+        disk.keep_json(Path(self._now.folder) / "load.job.json", job)
+
+    def after_load(self) -> None:
         """Store the point of the load that has just ended."""
         if not self._is_beside:
-            self._add()
+            disk.keep_json(Path(self._now.folder) / "run.json", {})
+            self.record.add(self._now)
 
     def _grow(self) -> None:
         while not self._stop.wait(EVERY_S):
-            self._add()
+            self.record.add(self._next())
 
-    def _add(self) -> None:
+    def _next(self) -> Outcome:
         """The last one again and again at the end: the page is drawn anew all the same."""
         outcome = self._made[min(next(self._numbers), len(self._made) - 1)]
-        folder = self.record.folder(outcome.point)
-        self.record.add(replace(outcome, folder=str(folder)))
+        return replace(outcome, folder=str(self.record.folder(outcome.point)))
 
 
 class Looking:
@@ -131,6 +147,11 @@ class Looking:
             for pid in servers.family(self.browser._process.pid):  # noqa: SLF001
                 os.kill(pid, signal.SIGCONT if way == "browser" else signal.SIGSTOP)
 
+    def cpu_s(self) -> dict[str, float]:
+        """CPU seconds so far of the view and of the browser with all its processes."""
+        pids = servers.family(self.browser._process.pid) if self.browser else ()  # noqa: SLF001
+        return {"view": cpu_s([self._view.pid]), "browser": cpu_s(pids)}
+
     def end(self) -> None:
         self.go_on("browser")
         if self.browser:
@@ -139,10 +160,19 @@ class Looking:
         self._view.wait()
 
 
+def cpu_s(pids: Iterable[int]) -> float:
+    """What all threads of some processes ran, by the scheduler's sum in ns."""
+    result = 0
+    for path in itertools.chain(*(Path(f"/proc/{pid}/task").glob("*/schedstat") for pid in pids)):
+        with contextlib.suppress(OSError):
+            result += int(path.read_text("ascii").split()[0])
+    return result / 1e9
+
+
 def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, Any]:
     """The client's times, ns; None where too few requests say what one is."""
     path = folder / "load.json"
-    words = WORDS.format(port=port, rate=RATE).split()
+    words = WORDS.format(port=port, rate=args.rate).split()
     more = ["--cpus", "1", "--warmup", "1s", "--duration", f"{args.seconds}s", "--json", str(path)]
     command = [str(args.bin / "sojourn-load"), *words, *more]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -158,6 +188,7 @@ def scene(*, is_beside: bool) -> Iterator[tuple[Path, Study, Looking]]:
         Study(Path(name) / "results", is_beside=is_beside) as study,
     ):
         study.before_load()
+        study.after_load()
         time.sleep(2 * EVERY_S)
         of_record = str(study.record.path.relative_to((Path(name) / "results").absolute()))
         looking = Looking(Path(name) / "results", of_record, Path(name) / "profile")
@@ -173,12 +204,14 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=7)
+    parser.add_argument("--rate", type=int, default=RATE)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    parser.add_argument("--name", default="view-cost", help="of the file of rows")
     parser.add_argument("--beside", action="store_true", help="points arrive while load runs")
     args = parser.parse_args()
     ways = ["none", "view", *(["browser"] if CHROMIUM else [])]
     rounds: list[dict[str, Any]] = []
-    path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-view-cost.json"
+    path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{args.name}.json"
     with (
         scene(is_beside=args.beside) as (folder, study, looking),
         servers.started("memcache", 0) as (_, port),
@@ -188,21 +221,48 @@ def main() -> int:
             for way in random.sample(ways, len(ways)):
                 looking.go_on(way)
                 time.sleep(SETTLE_S)
-                before = looking.events
-                study.before_load()
-                rows[way] = run(args, port, folder) | {"events": looking.events - before}
+                rows[way] = point(args, port, folder, study, looking)
             rounds.append(rows)
             path.write_text(json.dumps(rounds, indent=1) + "\n")
             line = "  ".join(f"{w} {(rows[w]['p99'] or math.nan) / 1e3:.0f} µs" for w in ways)
             print(f"{number + 1}: {line}", flush=True)
     for way in ways[1:]:
-        for seen in SEEN:
-            pairs = [(r[way][seen], r["none"][seen]) for r in rounds]
-            ratios = [own / none for own, none in pairs if own and none]
-            lacking = f", {len(pairs) - len(ratios)} pairs lack it" * (len(ratios) < len(pairs))
-            print(f"{way} {seen} {tail.over_none(ratios, BOUNDS.get(seen))}{lacking}")
+        show(way, rounds)
     print(f"stored in {path}")
     return 0
+
+
+def point(
+    args: argparse.Namespace, port: int, folder: Path, study: Study, looking: Looking
+) -> dict[str, Any]:
+    """One point: its times, and what view and browser cost until its page is drawn."""
+    events, began = looking.events, looking.cpu_s()
+    study.before_load()
+    before = looking.cpu_s()
+    row = run(args, port, folder)
+    after = looking.cpu_s()
+    study.after_load()
+    time.sleep(SETTLE_S)
+    end = looking.cpu_s()
+    return {
+        **row,
+        "events": looking.events - events,
+        "cpu_ms": {who: 1e3 * (end[who] - began[who]) for who in end},
+        "cpu_ms_in_load": {who: 1e3 * (after[who] - before[who]) for who in after},
+    }
+
+
+def show(way: str, rounds: list[Mapping[str, Any]]) -> None:
+    """Ratios of a way to `none`, and the median of its CPU time a point."""
+    for seen in SEEN:
+        pairs = [(r[way][seen], r["none"][seen]) for r in rounds]
+        ratios = [own / none for own, none in pairs if own and none]
+        lacking = f", {len(pairs) - len(ratios)} pairs lack it" * (len(ratios) < len(pairs))
+        print(f"{way} {seen} {tail.over_none(ratios, BOUNDS.get(seen))}{lacking}")
+    for key, who in itertools.product(("cpu_ms", "cpu_ms_in_load"), ("view", "browser")):
+        values = sorted(r[way][key][who] for r in rounds)
+        middle = statistics.median(values)
+        print(f"{way} {key} of {who}: {middle:.1f} ({values[0]:.1f} to {values[-1]:.1f})")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from sojourn import store
 from sojourn.browse import entries, records
@@ -45,6 +46,25 @@ def test_points_are_counted_as_the_records_page_counts_them(tmp_path: Path) -> N
         record.folder(a_point(9))
         assert entries.read(record.path, NAME).points == 5
         assert len(records.seen(record.path).outcomes) == 5
+
+
+def test_only_the_point_that_came_is_read_when_a_record_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    rows = columns.rows
+
+    def noted(path: Path) -> pa.Table:
+        read.append(path.parent.name)
+        return rows(path)
+
+    monkeypatch.setattr(columns, "rows", noted)
+    with store.open(tmp_path, ASKED) as record:
+        for count in (3, 1, 2):
+            measure(record, count)
+            read.clear()
+            assert len(records.seen(record.path).outcomes) == len(record.outcomes())
+            assert len(read) == count
 
 
 def test_a_point_that_was_copied_counts_once(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sojourn.browse.curves import Curve
 from sojourn.errors import StoreFault
 from sojourn.plan import Outcome
 from sojourn.store import files
-from sojourn.store.index import present
+from sojourn.store.index import Kept, present
 from sojourn.store.index import rows as rows_of
 from sojourn.store.named import shown
 from sojourn.store.record import OF_RECORD, Record, outcomes_of
@@ -97,9 +97,15 @@ def seen(path: Path) -> Seen:
 
 
 @functools.lru_cache(maxsize=_KNOWN)
+def _own_rows(_path: Path) -> dict[Kept, pa.Table]:
+    """Rows of a record that is read again after each point: a file each, so they cost the most."""
+    return {}
+
+
+@functools.lru_cache(maxsize=_KNOWN)
 def _seen(path: Path, _mark: object) -> Seen:
     with files.readable(path, OF_RECORD):
-        record, table = store.read(path), rows_of(path)
+        record, table = store.read(path), rows_of(path, _own_rows(path))
         outcomes = tuple(outcomes_of(path, table))
         return Seen(record, table, outcomes, curves.curves(outcomes))
 

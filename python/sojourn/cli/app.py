@@ -33,6 +33,8 @@ Examples:
 
 Data goes to stdout, messages to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or
 command, 3 unknown (a self-check failed), 4 something outside failed, 130 stopped.
+
+Documentation: docs of a checkout; share/doc/sojourn/docs of the environment of a wheel.
 """
 
 

@@ -268,7 +268,7 @@ _PAPERS = {"C": "Chen et al.", "L": "Leverich and Kozyrakis", "P": "Pons et al."
 
 
 def source(code: str) -> str:
-    """A paper's statement by its name, with the code that `docs/papers.md` lists.
+    """A paper's statement by its name, with the code that `docs/reference/papers.md` lists.
 
     >>> source("C7"), source("X1")
     ('Chen et al. (C7)', 'X1')

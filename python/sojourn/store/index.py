@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,15 +78,20 @@ def _point_file(folder: str, name: str) -> Kept | None:
     return Kept(number(name), name, stat.st_size, stat.st_mtime_ns)
 
 
-def rows(path: Path) -> pa.Table:
+def rows(path: Path, own: MutableMapping[Kept, pa.Table] | None = None) -> pa.Table:
     """The rows of all points of a record, in order, each with `AT` beside it.
 
     Columns that a point's file lacks are null. Copies of points are left out.
 
+    Args:
+        path: of the record.
+        own: rows that were read from points' own files before, of a reader that asks again and
+            again: what is there is not read again, and those of now are put into it.
+
     Raises:
         StoreFault: a point's file is damaged or of a newer version.
     """
-    return _without_copies(_rows(path)[0])
+    return _without_copies(_rows(path, own)[0])
 
 
 def copies(path: Path, known: int | None = None) -> tuple[str, ...]:
@@ -147,7 +152,7 @@ def renewed(path: Path) -> pa.Table:
     return _without_copies(table)
 
 
-def _rows(path: Path) -> tuple[pa.Table, bool]:
+def _rows(path: Path, own: MutableMapping[Kept, pa.Table] | None = None) -> tuple[pa.Table, bool]:
     """The rows, and whether the copy has just these."""
     table, there = _copied(path), present(path)
     at = {key: row for row, key in enumerate(_keys(table))}
@@ -159,7 +164,12 @@ def _rows(path: Path) -> tuple[pa.Table, bool]:
         table = table.take(pa.array(order, pa.int64()))
     if not fresh:
         return table, is_copied
-    together = joined(table, [_own(path, kept) for kept in fresh], path)
+    before = own or {}
+    read = {one: before[one] if one in before else _own(path, one) for one in fresh}
+    if own is not None:
+        own.clear()
+        own.update(read)
+    together = joined(table, [*read.values()], path)
     keys = [*known, *fresh]
     if keys != there:
         order = sorted(range(len(keys)), key=keys.__getitem__)

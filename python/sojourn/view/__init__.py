@@ -7,6 +7,7 @@
     listing    the list of records
     record     one record, its runs, and the comparison of several
     live       a record that is being measured, as its files change
+    following  looks once for all pages of it, and not while load runs
     changes    sleeps until they do
     reports    the report of a record, computed once
     plot       lines and dots of a curve, as shares of a picture

@@ -16,6 +16,7 @@ from sojourn.browse import notes
 from sojourn.browse.index import Index
 from sojourn.errors import Fault, StoreFault
 from sojourn.view import dumps, listing, live, pages, record
+from sojourn.view.following import Following, KeepOff
 from sojourn.view.guard import Guard
 from sojourn.visible import visible
 
@@ -24,12 +25,13 @@ NOTE_BYTES = 4 * notes.TEXT_BYTES  # of a request
 NO_NOTE = notes.version("")  # what a save replaces that names no version
 
 
-def app(results: Path, key: str) -> Starlette:
+def app(results: Path, key: str, keep_off: KeepOff = lambda _cpus: None) -> Starlette:
     """The view of a folder of results.
 
     Args:
         results: folder of the records.
         key: without which nothing is answered.
+        keep_off: keeps this process off the CPUs of a measurement that a page follows.
     """
     routes = [
         Route("/", listing.page),
@@ -50,6 +52,7 @@ def app(results: Path, key: str) -> Starlette:
     )
     made.router.redirect_slashes = False  # a redirect would lead to an address without the key
     made.state.results, made.state.index = results, Index(results)
+    made.state.following = Following(keep_off)
     return made
 
 

@@ -216,14 +216,14 @@ def test_a_hidden_page_gives_its_connection_to_others(looked: Looked) -> None:
         browser = looked.browser
         hide = "Object.defineProperty(document, 'hidden', {get: () => %s, configurable: true});"
         change = "document.dispatchEvent(new Event('visibilitychange'))"
-        until(lambda: live.Streams.count == 1)
+        until(lambda: looked.served.following.pages == 1)
         browser.run(hide % "true" + change)
-        until(lambda: live.Streams.count == 0)
+        until(lambda: looked.served.following.pages == 0)
         growing.add()
         browser.run(hide % "false" + change)
         count = len(list((looked.results / growing.name / "points").iterdir()))
         browser.wait(f"document.querySelector('#live').innerText.includes('{count} points')")
-        assert live.Streams.count == 1
+        assert looked.served.following.pages == 1
 
 
 def until(is_so: Callable[[], bool]) -> None:

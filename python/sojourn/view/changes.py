@@ -1,8 +1,9 @@
 """Sleeps until the files of a record change: the kernel reports it by inotify.
 
 A record changes by files that take their names when they are whole. So three folders are watched,
-and in two of them only for files that are renamed: the generator's own writing does not. Where
-there is no inotify, the folders' times of change are looked at once a second.
+and in two of them only for files that are renamed: the generator's own writing does not. Of the
+point that is measured only its outcome counts, which comes when its load has ended. Where there is
+no inotify, the folders' times of change are looked at once a second.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import struct
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
-from sojourn.store.named import POINTS, number
+from sojourn.store.named import FAILED, OUTCOME, POINTS, number
 
 MOVED_TO, CREATE, ONLY_FOLDER, NO_LINK = 0x80, 0x100, 0x01000000, 0x02000000
+IGNORED = 0x8000  # a folder is watched no longer
 FLAGS = os.O_NONBLOCK | os.O_CLOEXEC  # the same bits as IN_NONBLOCK and IN_CLOEXEC
-GATHER_S = 1.0  # after a change: those that belong to it
+GATHER_S = 0.2  # after a change: those that belong to it; the next load begins after a second
 LOOK_S = 1.0  # without inotify
 IDLE_S = 30.0  # then it is looked whether the run still lives
+OF_POINT = {OUTCOME, FAILED}
+_HEAD = struct.Struct("iIII")  # of an event: watch, mask, cookie, length of the name
 _READ = 64 * 1024
 
 
@@ -63,28 +68,40 @@ def newest(record: Path) -> Path | None:
 class _Watch:
     """The kernel's list of what is watched."""
 
-    def __init__(self, handle: int, add: ctypes._NamedFuncPointer) -> None:
-        self._handle, self._add = handle, add
+    def __init__(self, handle: int, library: ctypes.CDLL) -> None:
+        self._handle, self._library = handle, library
+        self._last = -1, Path()  # the point that was begun last, and its watch
 
     @classmethod
     def begun(cls) -> _Watch | None:
         """None where the kernel gives no more of them."""
         library = ctypes.CDLL(None, use_errno=True)
         handle = library.inotify_init1(FLAGS)
-        return None if handle < 0 else cls(handle, library.inotify_add_watch)
+        return None if handle < 0 else cls(handle, library)
 
     def cover(self, record: Path) -> None:
         """Watch the record, its folder of points, and the point that was begun last."""
-        wanted = [(record, MOVED_TO), (record / POINTS, CREATE)]
-        if (last := newest(record)) is not None:
-            wanted.append((last, MOVED_TO))
-        for path, mask in wanted:  # one that is watched already stays so
-            self._add(self._handle, os.fsencode(path), mask | ONLY_FOLDER | NO_LINK)
+        self._add(record, MOVED_TO)
+        self._add(record / POINTS, CREATE)
+        last = newest(record)
+        if last is not None and last != self._last[1]:
+            self._library.inotify_rm_watch(self._handle, self._last[0])
+            self._last = self._add(last, MOVED_TO), last
+
+    def _add(self, path: Path, mask: int) -> int:
+        """One that is watched already stays so."""
+        mask |= ONLY_FOLDER | NO_LINK
+        return int(self._library.inotify_add_watch(self._handle, os.fsencode(path), mask))
 
     async def wait(self, idle_s: float) -> bool:
-        """Sleep until something changes; False if nothing did."""
+        """Sleep until something changes that a page shows; False if nothing did."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._handle, woken.set)
+
+        def look() -> None:
+            if any(map(self._is_shown, self._events())):
+                woken.set()
+
+        loop.add_reader(self._handle, look)
         try:
             await asyncio.wait_for(woken.wait(), idle_s)
         except TimeoutError:
@@ -93,11 +110,25 @@ class _Watch:
             loop.remove_reader(self._handle)
         return True
 
+    def _is_shown(self, event: tuple[int, str]) -> bool:
+        """Of the newest point's files only few are; of all others, and of what was lost, each."""
+        watch, name = event
+        return watch != self._last[0] or name in OF_POINT
+
+    def _events(self) -> Iterator[tuple[int, str]]:
+        """The watch and the name of each event that was not read yet."""
+        with contextlib.suppress(BlockingIOError):
+            while rest := os.read(self._handle, _READ):
+                while rest:
+                    watch, mask, _, length = _HEAD.unpack_from(rest)
+                    name, rest = rest[_HEAD.size :][:length], rest[_HEAD.size + length :]
+                    if not mask & IGNORED:
+                        yield watch, os.fsdecode(name.rstrip(b"\0"))
+
     def drop(self) -> None:
         """Forget what was reported: only that there was something counts."""
-        with contextlib.suppress(BlockingIOError):
-            while os.read(self._handle, _READ):
-                pass
+        for _ in self._events():
+            pass
 
     def close(self) -> None:
         """Close the kernel's handle of the list."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import sys
 from pathlib import Path
@@ -63,6 +64,36 @@ def test_whole_files_and_new_points_wake_it(record: Path) -> None:
         lambda: disk.write_text(record / "complete.json", "{}"),
         None,
     ) == [True, True, True, True, False]
+
+
+def test_of_a_point_only_its_outcome_is_a_change(record: Path) -> None:
+    newest = record / "points/0010-b"
+
+    def others() -> None:
+        for name in ("load.job.json", "load.json", "host.json", "run.json"):
+            disk.write_text(newest / name, "{}")
+
+    stored = [others, lambda: disk.write_text(newest / "outcome.parquet", "x")]
+    assert seen(record, *stored) == [False, True]
+
+
+def test_points_of_before_are_watched_no_longer(record: Path) -> None:
+    counts = []
+
+    def begun(number: int) -> None:
+        (record / f"points/{number:04d}-x").mkdir()
+        counts.append(_watched())
+
+    assert seen(record, *(functools.partial(begun, n) for n in range(11, 16)), None)[:5] == 5 * [1]
+    assert len(set(counts)) == 1
+
+
+def _watched() -> int:
+    result = 0
+    for path in Path("/proc/self/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the handle by which they are listed
+            result += path.read_text("ascii").count("inotify wd:")
+    return result
 
 
 def test_what_the_generator_writes_while_it_runs_wakes_nobody(record: Path) -> None:

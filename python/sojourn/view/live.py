@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -17,9 +17,9 @@ from sojourn.browse.words import load_words
 from sojourn.errors import Fault
 from sojourn.plan import Outcome
 from sojourn.store import files
-from sojourn.store.lock import is_live
 from sojourn.store.record import OF_RECORD
 from sojourn.view import changes, pages, plot, record
+from sojourn.view.following import Following, Wanted, changed
 
 LAST = 12  # points of the log
 STREAMS_MOST = 4  # pages that wait at once: of one server a browser opens six connections
@@ -27,20 +27,17 @@ FULL = f"This page is not up to date: {STREAMS_MOST} other pages follow a study.
 POINT_BYTES = 1024**2
 
 
-class Streams:
-    """How many pages wait for changes."""
-
-    count = 0
-
-
 async def events(request: Request) -> Response:
-    """Server-sent events: a new view of the record after each change of its files.
+    """Server-sent events: what changed of the page after each change of the record's files.
 
-    `view` has the parts of the page as HTML, `end` comes after the last one. `full` comes instead
-    of them, with a sentence, where too many pages wait: a browser shows no page of an error here.
+    `view` has changes of the lines of the page's parts, the first one all lines, and `end` comes
+    after the last one. `full` comes instead of them, with a sentence, where too many pages wait: a
+    browser shows no page of an error here.
     """
     name, path = await run_in_threadpool(record.path_of, request)
-    parts = _full() if Streams.count >= STREAMS_MOST else _stream(name, path)
+    all_pages: Following = request.app.state.following
+    is_full = all_pages.pages >= STREAMS_MOST
+    parts = _full() if is_full else _stream(all_pages, name, path)
     head = {"Content-Security-Policy": pages.policy()}
     return StreamingResponse(parts, media_type="text/event-stream", headers=head)
 
@@ -49,40 +46,44 @@ async def _full() -> AsyncIterator[str]:
     yield _event("full", FULL)
 
 
-async def _stream(name: str, path: Path) -> AsyncIterator[str]:
-    Streams.count += 1
+async def _stream(all_pages: Following, name: str, path: Path) -> AsyncIterator[str]:
     steps: narrowing.Steps = {}
-    try:
-        async with contextlib.aclosing(changes.changes(path)) as looks:
-            async for has_changed in looks:
-                is_running = await run_in_threadpool(is_live, path)
-                if has_changed or not is_running:
-                    yield _event("view", await run_in_threadpool(view, name, path, steps))
-                else:
-                    yield ": nothing new\n\n"  # a page that was closed is noticed
-                if not is_running:
-                    yield _event("end", "")
-                    return
-    finally:
-        Streams.count -= 1
+    with all_pages.joined(name, path, functools.partial(view, steps=steps)) as follower:
+        await follower.renew(is_asked=True)
+        seen: Sequence[str] = ()
+        while True:
+            turn, lines = follower.turn, follower.lines
+            if lines is seen:
+                yield ": nothing new\n\n"  # a page that was closed is noticed
+            else:
+                yield _event("view", changed(seen, lines))
+                seen = lines
+            if follower.has_ended:
+                yield _event("end", "")
+                return
+            await follower.next(turn)
 
 
-def _event(kind: str, text: str) -> str:
-    return f"event: {kind}\ndata: {json.dumps(text)}\n\n"
+def _event(kind: str, content: object) -> str:
+    return f"event: {kind}\ndata: {json.dumps(content)}\n\n"
 
 
-def view(name: str, path: Path, steps: narrowing.Steps) -> str:
-    """The parts of the page that change, as HTML."""
+def view(name: str, path: Path, is_wanted: Wanted, *, steps: narrowing.Steps) -> str | None:
+    """The parts of the page that change, as HTML; None once it is wanted no longer."""
     try:
         with files.readable(path, OF_RECORD):  # numbers of a record are what its maker wrote
-            return _view(name, path, steps)
+            return _view(name, path, is_wanted, steps)
     except Fault as fault:
         return pages.fragment("fault_part.html.j2", fault=fault)
 
 
-def _view(name: str, path: Path, steps: narrowing.Steps) -> str:
+def _view(name: str, path: Path, is_wanted: Wanted, steps: narrowing.Steps) -> str | None:
     known = records.seen(path)
+    if not is_wanted():
+        return None
     searches = narrowing.of(known.record.study_here, known.outcomes, steps)
+    if not is_wanted():
+        return None
     more = {
         "is_followed": True,
         "now": _now(path),

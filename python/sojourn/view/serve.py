@@ -6,10 +6,12 @@ in the moments that the measurement leaves. While load fills every CPU, pages co
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -43,18 +45,41 @@ def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/"
     show(f"http://{HOST}:{bound.getsockname()[1]}{path}{mark}{KEY}={key}")
     priority.step_back()
     config = uvicorn.Config(
-        app(results, key),
+        app(results, key, priority.keep_off),
         log_level="critical",  # pages that still wait at the end are no error
         access_log=False,
         lifespan="off",
         server_header=False,
+        date_header=False,  # it would be renewed each second
         timeout_graceful_shutdown=END_S,
         loop="asyncio",
         http="h11",
         ws="none",
     )
     with bound:
-        uvicorn.Server(config).run(sockets=[bound])
+        Server(config).run(sockets=[bound])
+
+
+class Server(uvicorn.Server):
+    """Asleep until somebody asks: uvicorn's own loop looks ten times a second whether to end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        """As uvicorn's; nothing is opened yet."""
+        super().__init__(config)
+        self._end: Callable[[], object] | None = None
+
+    async def main_loop(self) -> None:
+        """Wait for a signal."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        self._end = lambda: loop.call_soon_threadsafe(ended.set)
+        if not await self.on_tick(0):
+            await ended.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in order, and wake the loop for it."""
+        super().handle_exit(sig, frame)
+        if self._end is not None:
+            self._end()
 
 
 def _bound(port: int) -> socket.socket:

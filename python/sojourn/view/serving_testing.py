@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import threading
 import time
@@ -18,6 +19,7 @@ import uvicorn
 from sojourn import store
 from sojourn.store import golden_testing
 from sojourn.view.app import app
+from sojourn.view.following import Following
 
 NAME = "version_1/m/20261123T031248Z-7d37"  # of its record
 KEY = "the-key-of-a-test"
@@ -41,6 +43,7 @@ class Served:
 
     port: int
     end: Callable[[], None]
+    following: Following
 
     @property
     def url(self) -> str:
@@ -62,6 +65,15 @@ class Served:
             reply = link.getresponse()
             text = reply.read().decode()
             return Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, text)
+
+    def views(self, path: str) -> Iterator[str]:
+        """The parts of a page that follows a record, as each event leaves them."""
+        lines: list[str] = []
+        for line in self.events(path):
+            if line.startswith("data: [") and (changes := json.loads(line[6:])):
+                for at, count, made in changes:
+                    lines[at : at + count] = made
+                yield "\n".join(lines)
 
     def events(self, path: str) -> Iterator[str]:
         """Lines of a stream of events, until the server ends it."""
@@ -94,8 +106,9 @@ def unpacked(tmp_path: Path) -> Path:
 def serving(results: Path) -> Iterator[Served]:
     """Serve until the end of the block."""
     bound = socket.create_server(("127.0.0.1", 0))
+    made = app(results, KEY)
     config = uvicorn.Config(
-        app(results, KEY), log_level="warning", lifespan="off", ws="none", http="h11",
+        made, log_level="warning", lifespan="off", ws="none", http="h11",
         timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -111,6 +124,6 @@ def serving(results: Path) -> Iterator[Served]:
         bound.close()
 
     try:
-        yield Served(bound.getsockname()[1], end)
+        yield Served(bound.getsockname()[1], end, made.state.following)
     finally:
         end()

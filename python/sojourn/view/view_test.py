@@ -291,10 +291,9 @@ def test_a_running_study_is_seen_as_it_goes_on_and_its_end_is_reported(tmp_path:
             views = []
 
             def looked() -> None:
-                for line in served.events(f"/r/{quote(name)}/events"):
-                    if line.startswith("data: ") and len(line) > len('data: ""'):
-                        views.append(json.loads(line[6:]))
-                        go_on.set()
+                for view in served.views(f"/r/{quote(name)}/events"):
+                    views.append(view)
+                    go_on.set()
 
             reader = threading.Thread(target=looked, daemon=True)
             reader.start()

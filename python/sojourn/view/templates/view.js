@@ -134,7 +134,7 @@
   const live = find("#live");
   if (live) {
     const state = find("#live-state");
-    let source, timer;
+    let source, timer, lines;
     const stop = () => {
       source?.close();
       clearTimeout(timer);
@@ -150,8 +150,10 @@
       stop();
       if (document.hidden || live.dataset.ended) return;
       source = new EventSource(live.dataset.events);
+      lines = [];
       source.addEventListener("view", (event) => {
-        fillWith(live, JSON.parse(event.data));
+        for (const [at, count, made] of JSON.parse(event.data)) lines.splice(at, count, ...made);
+        fillWith(live, lines.join("\n"));
         say(state, "");
         delete live.dataset.lost;
         live.dataset.views = Number(live.dataset.views ?? 0) + 1;
