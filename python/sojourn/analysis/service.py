@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.analysis import (
     aa_noise_floor,
+    limit,
     load_point,
     lqos,
     overlay,
@@ -81,6 +82,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
     posterior = _posterior(state, [m.outcome for m in measured], data.questions.search_of(state))
     points = _points(judged, qos, max_rps, posterior)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
+    limited = limit.find(measured)
     smooth, crossing = _curves(judged, qos, q)
     return ServiceFinding(
         service=spec.label,
@@ -98,6 +100,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         verdict=Verdict.UNKNOWN,
         reasons=(
             *_circumstances(data.setups.get(spec.label, ())),
+            *((limited.text,) if limited and limited.is_idle is not False else ()),
             *_doubts(replace(state, next=None) if data.is_complete else state, points),
             *_exceeded(served),
             *probe_client.doubts(probes),
@@ -109,6 +112,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         kept=pace.neighbour_paces(data, spec),
         is_axis_valid=axis is None or axis.is_valid,
         served_rps=served,
+        limit=limited,
     )
 
 

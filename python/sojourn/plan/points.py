@@ -248,12 +248,13 @@ class Outcome:
         over_surely: of `over_bound`, those that missed by more than all that a late or stopped
             client can have added; None: the client added next to nothing (M33).
         shield: what kept the server's CPUs for the server: "none", "priority", "move".
-        neighbour_per_s: progress of the neighbours while load ran, in units of theirs; None: they
-            told of none, or there was nobody.
+        neighbour_per_s: progress of the neighbours while load ran, in their units; None: not known.
         neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
         course: how it went on while it lasted (M8).
         cpu_ns: CPU time of the server for each completed request, ns; None: not counted.
         p999_ns: sojourn time; None: as above, or the record is older.
+        refused, refused_with: requests of which statuses say that no more are taken; which ones.
+        used_cpus: CPU time of the server in each second, s; None: as above.
     """
 
     point: Point
@@ -280,6 +281,9 @@ class Outcome:
     course: Course = Course.STEADY
     cpu_ns: float | None = None
     p999_ns: float | None = None
+    refused: int = 0
+    refused_with: tuple[str, ...] = ()
+    used_cpus: float | None = None
 
     @property
     def is_believed(self) -> bool:
