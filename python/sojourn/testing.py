@@ -71,6 +71,10 @@ class Session:
 
     def __init__(self, _facts: object, **_: Any) -> None: ...
 
+    def away_s(self, _point: Point) -> float | None:
+        """Nothing is away."""
+        return 0.0
+
     def __enter__(self) -> Self:
         return self
 

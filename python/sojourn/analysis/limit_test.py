@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.analysis import limit
+from sojourn.analysis import limit, service
 from sojourn.findings.limit import By
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples.resources import Resources
+from sojourn.services.kind import RUNS_ON
 
 NAMES = ("service_cpu_share", "thread_cpu_share_max", "runq_delay_share")
 
@@ -138,3 +139,14 @@ def test_where_no_request_waits_connections_set_the_rate() -> None:
 )
 def test_nothing_is_said_of_a_peak_that_cpus_or_the_client_may_set(peak: Measured) -> None:
     assert limit.find([run(100), peak]) is None
+
+
+def test_a_service_that_ended_in_between_says_so_unless_the_lab_started_it() -> None:
+    there = run(100).outcome
+    lost = replace(there, verdict=Verdict.UNKNOWN, requests=0, achieved_rps=0.0, reasons=("gone",))
+    setup = ((RUNS_ON, "not started by the lab"),)
+    (text,) = service._ended([there, lost, there], setup)
+    assert text.startswith("not there throughout: 1 run is unknown (gone); runs before and after")
+    (text,) = service._ended([there, lost, lost], setup)
+    assert text == "not there throughout: 2 runs are unknown (gone)"
+    assert not [*service._ended([there, lost], ()), *service._ended([there], setup)]
