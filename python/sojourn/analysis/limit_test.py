@@ -1,4 +1,4 @@
-"""Who sets the highest rate: refusals, waits or connections, and never where CPUs are full."""
+"""Who sets the highest rate: refusals, waits or connections, and no full CPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What limits a service where its CPUs may not: refusals, waits, or the client's connections."""
+"""What limits a service other than its CPUs: refusals, waits, or connections."""
 
 from __future__ import annotations
 

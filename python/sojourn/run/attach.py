@@ -1,4 +1,4 @@
-"""A service that runs already: looked for, and waited for where it ended and is started again.
+"""A service that runs already: it is looked for, and awaited where it ended.
 
 Who started it may start it again: a supervisor, an orchestrator, or its own parent process. The
 point during which it ended is unknown. The next one waits until the service answers.

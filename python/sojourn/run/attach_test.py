@@ -1,4 +1,4 @@
-"""A service that runs already: its CPU time, and how long one that ended is awaited."""
+"""A service that runs already: its CPU time, and how long it is awaited."""
 
 from __future__ import annotations
 
