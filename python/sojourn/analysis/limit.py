@@ -38,7 +38,10 @@ def find(measured: Sequence[Measured]) -> Limit | None:
         measured: its points.
     """
     refused = [one for one in measured if _share(one.outcome) > SHARE_MAX]
-    return _refusals(refused, measured) if refused else _idle_peak(measured)
+    if refused:
+        return _refusals(refused, measured)
+    broken = [one for one in measured if _broken(one) > SHARE_MAX]
+    return _breaks(broken) if broken else _idle_peak(measured)
 
 
 def _refusals(refused: Sequence[Measured], measured: Sequence[Measured]) -> Limit:
@@ -83,6 +86,24 @@ def _refused_text(limit: Limit, *, is_closed: bool) -> str:
     return (
         f"{text}, while {used}: this is the limit of whoever refuses, and not of its CPUs; raise "
         "that limit (of requests, connections or workers) to measure the service"
+    )
+
+
+def _breaks(broken: Sequence[Measured]) -> Limit:
+    opened = [one for one in broken if one.outcome.point.offered_rps is not None]
+    first = min(opened or broken, key=_rate)
+    limit = Limit(
+        by=By.BREAKS,
+        from_rps=_rate(first),
+        share=_broken(first),
+        used_cpus=first.outcome.used_cpus,
+        is_idle=is_idle(first),
+    )
+    where = f"from {show_count(limit.from_rps)} requests/s on" if opened else "in a closed loop"
+    return _saying(
+        limit,
+        f"{LIMIT}: {where}, {percent(limit.share)} of the requests fail, because the server ends "
+        "or resets their connections; each counts as infinitely late; see the server's own log",
     )
 
 
@@ -174,6 +195,12 @@ def _saying(limit: Limit, text: str) -> Limit:
 def _share(outcome: Outcome) -> float:
     """Of the requests, how many were refused; 0 to 1."""
     return min(1.0, outcome.refused / outcome.requests) if outcome.requests else 0.0
+
+
+def _broken(one: Measured) -> float:
+    """Of the requests, how many ended with their connection; 0 to 1."""
+    lost = sum(one.errors.get(name, 0) for name in ("closed", "garbled"))
+    return min(1.0, lost / one.outcome.requests) if one.outcome.requests else 0.0
 
 
 def _rate(one: Measured) -> float:

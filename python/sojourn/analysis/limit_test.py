@@ -112,6 +112,15 @@ def test_a_closed_loop_alone_that_is_refused_is_named_as_one() -> None:
     assert "in a closed loop, requests are refused with HTTP 503 (90 %)" in known.text
 
 
+def test_connections_that_the_server_resets_are_named() -> None:
+    broken = [replace(run(rps), errors={"closed": 51, "timed_out": 400}) for rps in (300, 700)]
+    known = limit.find([run(100), *broken])
+    assert known is not None
+    assert (known.by, known.from_rps) == (By.BREAKS, 300)
+    assert "5.1 % of the requests fail, because the server ends or resets" in known.text
+    assert limit.find([replace(run(100), errors={"closed": 10})]) is None, "1 % is little"
+
+
 def test_a_limiter_that_delays_is_named_by_waits_while_cpus_are_idle() -> None:
     known = limit.find([run(100), run(None, mean_ns=32e6)])
     assert known is not None

@@ -10,6 +10,7 @@ class By(StrEnum):
     """Who sets the highest rate of a service."""
 
     REFUSALS = "refusals"  # requests are answered at once that no more are taken
+    BREAKS = "breaks"  # the server ends connections before their replies are complete
     WAITS = "waits"  # they wait, although the service's CPUs are idle
     CONNECTIONS = "connections"  # all that the client has are in use, and no request waits
 

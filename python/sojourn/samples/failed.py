@@ -10,6 +10,7 @@ SHARE_MAX = 0.01  # of the requests; so many may fail without a word
 LENGTH = "length"  # of a result's errors: the body was not as long as expect_bytes
 LIMIT = "limit"  # as the reason begins that names who sets the highest rate
 LIMITED = "rate limit"  # as the reason begins where a limiter refused requests
+WAITED = ("timed_out", "pending", "unsent", "unanswered")  # of a result's errors
 STATUS = "status"  # of a result's errors
 GOAWAY = "GOAWAY"  # of a result's statuses
 #: Statuses by which a service says that this client sent too many requests (RFC 6585, 4; gRPC).
@@ -51,6 +52,16 @@ def refused(result: LoadResult) -> dict[str, int]:
         results[name] = min(count, rest)
         rest -= results[name]
     return {name: count for name, count in results.items() if count}
+
+
+def without_a_wait(result: LoadResult) -> int:
+    """Lost requests that no stop or late client explains: refused, cut off, answered wrongly.
+
+    A request that was given up or had no turn may have waited for a CPU. One with a wrong end has
+    not, so it is the service's own miss, whatever else ran on the machine.
+    """
+    lost = result.sojourn_ns.lost
+    return lost - min(lost, sum(result.errors.get(name, 0) for name in WAITED))
 
 
 def _known(result: LoadResult) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,9 @@ def test_a_run_has_what_was_refused_of_it(tmp_path: Path) -> None:
     outcome = samples.read(made.put(tmp_path, first_point(), made.result([1e6] * 100, **named)))
     assert (outcome.refused, outcome.refused_with) == (40, ("HTTP 503",))
     assert outcome.used_cpus is None, "nothing is known of a server that is not seen"
+
+
+def test_a_request_that_was_cut_off_has_waited_for_no_cpu() -> None:
+    lost = {"sojourn_ns": made.span([1e6] * 60 + [math.inf] * 40)}
+    assert failed.without_a_wait(result(**lost, errors={"closed": 30, "timed_out": 10})) == 30
+    assert failed.without_a_wait(result(**lost, errors={"timed_out": 50})) == 0

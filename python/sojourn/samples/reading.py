@@ -77,6 +77,7 @@ def read(folder: Path) -> Outcome:
         refused=sum(refused.values()),
         refused_with=tuple(refused),
         used_cpus=used_cpus(folder / HOST),
+        failed=failed.without_a_wait(result),
     )
 
 
@@ -147,7 +148,7 @@ def surely(folder: Path, result: LoadResult) -> int:
     Beyond it the run is void, and `excluded` says how many of its misses count.
     """
     if lateness.is_server_unknown(result):
-        return 0
+        return failed.without_a_wait(result)
     share = result.outages.share_excluded
     is_void = share > float(result.job.get("excluded_share_max", excluded.EXCLUDED_MAX))
     if is_void and share > excluded.VOID_MAX:

@@ -69,6 +69,7 @@ SCHEMA = pa.schema(
         ("refused", pa.int64()),
         ("refused_with", pa.list_(pa.string())),
         ("used_cpus", pa.float64()),
+        ("failed", pa.int64()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -107,6 +108,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "refused": outcome.refused,
         "refused_with": list(outcome.refused_with),
         "used_cpus": outcome.used_cpus,
+        "failed": outcome.failed,
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -186,6 +188,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         refused=row.get("refused") or 0,
         refused_with=tuple(row.get("refused_with") or ()),
         used_cpus=row.get("used_cpus"),
+        failed=row.get("failed") or 0,
     )
 
 
