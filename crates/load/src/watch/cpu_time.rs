@@ -47,6 +47,7 @@ impl Meter {
     }
 
     /// The same with the time of the process `pid` and its descendants apart; 0: it is not known.
+    #[must_use]
     pub fn with_server(self, pid: u32) -> Self {
         let own = (pid > 0).then(|| server_watch::ticks(pid)).flatten();
         Self { own: own.map(|ticks| (pid, ticks)), ..self }
