@@ -24,7 +24,7 @@ from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.host import ci, culprits
 from sojourn.models.classify.section import with_classes
-from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
+from sojourn.plan import Outcome, Point, design, failures, left_out
 from sojourn.record.load import study_data
 from sojourn.record.summarised import summarise
 from sojourn.report.platforms import with_platforms
@@ -179,13 +179,14 @@ def measure(
 ) -> None:
     """Point by point, each kept before the next is planned: a later failure loses nothing.
 
-    No point is begun when `length_s` are over: what is known by then is the answer.
+    No point is begun when `length_s` are over, or when a brief measurement lost its service for
+    good: what is known by then is the answer. Time in which a service was away comes on top.
     """
-    end_s = time.monotonic() + length_s
+    limit, is_brief = run.Deadline(length_s), length_s < math.inf
     streak, last = failures.Streak(study, record.outcomes()), None
     planner = plan.Planner(study, questions.PLANS)
-    gone = record.path if length_s < math.inf else None
-    while time.monotonic() < end_s and (point := planner.next(record.outcomes())):
+    gone = record.path if is_brief else None
+    while not limit.is_over and (point := planner.next(record.outcomes())):
         watcher.began(point, record.outcomes())
         folders = [record.folder(member) for member in point.all]
         began_s = time.monotonic()
@@ -196,7 +197,9 @@ def measure(
             outcomes = [samples.read(folder) for folder in folders]
         except RunFault as fault:
             whole = zip(point.all, folders, strict=True)
-            outcomes = [failed(member, folder, fault) for member, folder in whole]
+            outcomes = [
+                failures.measured_nothing(member, folder, fault) for member, folder in whole
+            ]
             last = fault
         else:
             last = None
@@ -208,10 +211,20 @@ def measure(
             stored = record.add(replace(outcome, wall_s=wall_s, course=course))
             watcher.ended(stored, record.outcomes())
         streak.add(outcomes, is_failure=last is not None)
-        if last is not None and streak.is_hopeless:
-            raise last
-    if last is not None and streak.has_nothing:
+        if last is not None and not _goes_on(
+            streak, session.away_s(point), limit, is_brief=is_brief
+        ):
+            break
+    if last is not None and (streak.has_nothing or (streak.is_hopeless and not is_brief)):
         raise last
+
+
+def _goes_on(
+    streak: failures.Streak, away_s: float | None, limit: run.Deadline, *, is_brief: bool
+) -> bool:
+    """Whether another point is worth it after a failed one, whose service was away for so long."""
+    limit.extend(away_s or 0.0)
+    return not (streak.is_hopeless or (is_brief and away_s is None))
 
 
 def manifest(
@@ -228,27 +241,6 @@ def manifest(
         "preflight": before.table,
         "noise": [list(pair) for pair in (*beside, *before.noise, *hidden, *known)],
     }
-
-
-def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
-    """A point of which nothing was measured."""
-    return Outcome(
-        point=point,
-        verdict=Verdict.UNKNOWN,
-        reasons=(f"{fault.what} ({fault.at})",),
-        offered_rps=point.offered_rps or 0.0,
-        achieved_rps=0.0,
-        requests=0,
-        over_bound=None,
-        lost=0,
-        mean_ns=None,
-        p50_ns=None,
-        p95_ns=None,
-        p99_ns=None,
-        correlation=1.0,
-        wall_s=0.0,
-        folder=str(folder),
-    )
 
 
 def written(

@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.analysis import (
     aa_noise_floor,
+    limit,
     load_point,
     lqos,
     overlay,
@@ -32,6 +33,7 @@ from sojourn.places.place import EMULATED
 from sojourn.plan import axis as load_axis
 from sojourn.plan import evidence
 from sojourn.plan.axis import Axis
+from sojourn.plan.failures import is_failed
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
@@ -71,16 +73,18 @@ def find(data: StudyData, spec: ServiceSpec, answers: Answers) -> ServiceFinding
 def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFinding:
     """What is common to all questions: target, load axis, and the loads that were swept."""
     measured = data.of(spec.label)
+    outcomes = [m.outcome for m in measured]
     qos = lqos.qos(spec, state.target)
     axis = state.axis
     max_rps = axis.rps if axis else None
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
-    served = load_axis.exceeded(axis, [m.outcome for m in measured]) if axis else None
+    served = load_axis.exceeded(axis, outcomes) if axis else None
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
-    posterior = _posterior(state, [m.outcome for m in measured], data.questions.search_of(state))
+    posterior = _posterior(state, outcomes, data.questions.search_of(state))
     points = _points(judged, qos, max_rps, posterior)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
+    limited = limit.find(measured)
     smooth, crossing = _curves(judged, qos, q)
     return ServiceFinding(
         service=spec.label,
@@ -98,6 +102,8 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         verdict=Verdict.UNKNOWN,
         reasons=(
             *_circumstances(data.setups.get(spec.label, ())),
+            *_ended(outcomes, data.setups.get(spec.label, ())),
+            *((limited.text,) if limited and limited.is_idle is not False else ()),
             *_doubts(replace(state, next=None) if data.is_complete else state, points),
             *_exceeded(served),
             *probe_client.doubts(probes),
@@ -109,6 +115,7 @@ def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFindin
         kept=pace.neighbour_paces(data, spec),
         is_axis_valid=axis is None or axis.is_valid,
         served_rps=served,
+        limit=limited,
     )
 
 
@@ -218,6 +225,18 @@ def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
     if RUNS_ON in facts:
         yield NOT_RESTARTED
     yield from (f"{one.what}: {one.effect}" for one in AGAINST if one.what in facts)
+
+
+def _ended(outcomes: Sequence[Outcome], setup: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """That a service which the lab does not start ended, or did not answer, in between."""
+    lost = [outcome for outcome in outcomes if is_failed(outcome)]
+    if lost and RUNS_ON in dict(setup):
+        first = next(iter(lost[0].reasons), "nothing was measured")
+        runs = "1 run is" if len(lost) == 1 else f"{len(lost)} runs are"
+        later = (
+            "" if lost[-1] is outcomes[-1] else "; runs before and after are of different starts"
+        )
+        yield f"not there throughout: {runs} unknown ({first}){later}"
 
 
 def _exceeded(served: float | None) -> Iterator[str]:

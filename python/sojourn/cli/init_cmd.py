@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import credentials, named_file, own_target, qos_options
+from sojourn.cli import credentials, named_file, own_target, qos_options, slow_reply
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
+from sojourn.units import NS_PER_S, parse_ns
 from sojourn.visible import in_line
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def init(
         name = own.name_of(Path(out).stem)
     if target:
         with credentials.of_target():
-            service = _asked(target, inputs)
+            service = _asked(target, inputs, bound)
         facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
         has_items = service.where.scheme in KEYS
     else:
@@ -168,13 +169,22 @@ def _write(path: Path, text: str, *, is_over: bool) -> None:
         raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
 
 
-def _asked(target: str, inputs: Mapping[str, credentials.JobValue]) -> External:
-    """A service that was asked three times, with what was given for it."""
+def _asked(target: str, inputs: Mapping[str, credentials.JobValue], bound: str) -> External:
+    """A service that was asked three times, with what was given for it.
+
+    Args:
+        target: as it was typed.
+        inputs: keys of the generator's job.
+        bound: of the QoS target, which says how long a reply may take; "": it is not known.
+    """
     from sojourn.services.kind import Allowance
-    from sojourn.services.own import external
+    from sojourn.services.own import asked, external, first_replies
 
     allowance = Allowance(cpus=1, memory_bytes=0)
-    return external.build({"target": target}, allowance).adapted(inputs, FIRST_S)
+    bound_s = parse_ns(bound) / NS_PER_S if bound else FIRST_S
+    within_s = max(first_replies.REPLY_S, asked.BOUNDS * bound_s)
+    with slow_reply.noted(target, within_s):
+        return external.build({"target": target}, allowance).adapted(inputs, bound_s)
 
 
 def _facts(service: External) -> tuple[tuple[str, str], ...]:

@@ -7,13 +7,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from sojourn import run, spec, testing
-from sojourn.cli import web_testing
+from sojourn.cli import init_cmd, slow_reply, web_testing
 from sojourn.cli.app import main
-from sojourn.errors import Exit, RunFault
+from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.plan import Point
 from sojourn.services.own import asked, external, proof
 from sojourn.spec import Study, own
@@ -195,6 +196,41 @@ def test_init_writes_a_study_of_a_service_that_runs(
     assert main(["init", web]) == Exit.USAGE, "it is there already"
     assert "--force" in capsys.readouterr().err
     assert main(["init", web, "--force"]) == Exit.OK
+
+
+@pytest.mark.parametrize(("options", "bound_s"), [([], init_cmd.FIRST_S), (["--bound", "7s"], 7.0)])
+def test_init_waits_for_a_first_reply_as_long_as_its_bound_says(
+    options: list[str], bound_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waited half a minute for a server that was silent, whatever bound it was given."""
+    waits: list[float] = []
+
+    def adapted(_self: object, _load: object, within_s: float) -> None:
+        waits.append(within_s)
+        raise HostFault("silence", at="TARGET", fix="none")
+
+    monkeypatch.setattr(external.External, "adapted", adapted)
+    assert main(["init", "http://127.0.0.1:1/", *options]) == Exit.USAGE
+    assert waits == [bound_s]
+
+
+def test_a_first_reply_that_takes_long_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    is_said = Event()
+
+    def heard(text: str) -> None:
+        texts.append(text)
+        is_said.set()
+
+    monkeypatch.setattr(slow_reply, "say", heard)
+    with slow_reply.noted("http://h/", 30.0, after_s=0.0):
+        assert is_said.wait(60)
+    assert texts == [
+        "waiting for a first reply of http://h/, 30 s at most; a shorter --bound waits less"
+    ]
+    with slow_reply.noted("http://h/", 30.0, after_s=1e6):
+        pass
+    assert len(texts) == 1, "most services answer sooner"
 
 
 @pytest.mark.parametrize(

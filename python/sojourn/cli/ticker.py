@@ -17,7 +17,7 @@ from sojourn.units import show_count, show_ns, show_s
 from sojourn.visible import in_line
 
 HALF_S = 30.0
-OWN_LINES = ("turn", "restore")  # steps that are worth a line of their own
+OWN_LINES = ("turn", "restore", "back")  # steps that are worth a line of their own
 
 
 class Ticker:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from sojourn.findings.effects import FactorFinding
+from sojourn.findings.limit import Limit
 from sojourn.findings.load_point import Line, LoadPoint, Run
 from sojourn.findings.measurement_error import NoiseFloor, ProbeRow
 from sojourn.findings.neighbour_pace import Kept
@@ -82,6 +83,7 @@ class ServiceFinding:
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
     is_axis_valid: bool = True
     served_rps: float | None = None
+    limit: Limit | None = None
 
     @property
     def highest_rps(self) -> float | None:

@@ -132,8 +132,9 @@ def _surely(outcome: Outcome, seen: Misses) -> int | None:
     apart = outcome.undisturbed
     is_as_experienced = seen is not apart
     if is_as_experienced and apart is not None and _is_stopped(outcome):
-        # Stops take capacity, too. So a miss may be theirs, unless it lies apart from them (M29).
-        return min(outcome.over_surely, apart.over)
+        # Stops take capacity, too. So a miss may be theirs, unless it lies apart from them (M29)
+        # or has an end that no stop makes.
+        return min(outcome.over_surely, max(apart.over, outcome.failed))
     others = max(0, (outcome.over_bound or 0) - seen.over)
     return max(0, min(outcome.over_surely - others, seen.over))
 

@@ -229,6 +229,8 @@ def test_of_a_run_that_stops_of_the_server_void_only_undisturbed_misses_are_sure
     assert trials([void])[0].surely == 8
     assert trials([void], undisturbed=True)[0].surely == 3
     assert trials([replace(void, over_surely=5)])[0].surely == 5
+    assert trials([replace(void, failed=11)])[0].surely == 11, "no stop cuts a reply off"
+    assert trials([replace(void, failed=99)])[0].surely == 13, "no more than there are"
     many = replace(void, reasons=("client 2 of 4: server stopped: 60 % were disturbed",))
     assert trials([many])[0].surely == 8
     late = replace(

@@ -9,15 +9,38 @@ study ends, and nothing is given up that another run should try again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from sojourn.errors import RunFault
 from sojourn.plan import design
 from sojourn.plan.left_out import ABANDONED, LeftOut
-from sojourn.plan.points import Cell, Outcome, Verdict
+from sojourn.plan.points import Cell, Outcome, Point, Verdict
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 
 FAILURES_MAX = 3  # in a row
 STRUCK_MAX = 10  # combinations that failed, where none ever worked
+
+
+def measured_nothing(point: Point, folder: Path, fault: RunFault) -> Outcome:
+    """A point of which nothing was measured."""
+    return Outcome(
+        point=point,
+        verdict=Verdict.UNKNOWN,
+        reasons=(f"{fault.what} ({fault.at})",),
+        offered_rps=point.offered_rps or 0.0,
+        achieved_rps=0.0,
+        requests=0,
+        over_bound=None,
+        lost=0,
+        mean_ns=None,
+        p50_ns=None,
+        p95_ns=None,
+        p99_ns=None,
+        correlation=1.0,
+        wall_s=0.0,
+        folder=str(folder),
+    )
 
 
 def is_failed(outcome: Outcome) -> bool:

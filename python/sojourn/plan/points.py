@@ -235,25 +235,25 @@ class Outcome:
         verdict: `unknown` if a self-check failed; then the numbers decide nothing.
         offered_rps, achieved_rps: as planned and as completed, requests/s.
         requests: in the measured part, lost ones included, outages excluded by the log (M27).
-        over_bound: of those, how many took longer than the QoS bound or never completed;
-            None without a QoS target.
+        over_bound: of those, how many took longer than the bound or were lost; None: no bound.
         lost: of those, how many never completed.
         mean_ns, p50_ns, p95_ns, p99_ns: sojourn time; None: infinite or not measured.
         correlation: n / n_eff of the requests (M9), at least 1; counts are divided by it
             before a test decides.
         wall_s: time the point took, restart and preload included, s.
         clusters: misses that belong together, as `Misses.clusters` (M28).
-        undisturbed: the same run without the windows that an independent log of the server's CPUs
-            marks; None where nothing was marked (M29).
+        undisturbed: the same without windows that a log of the server's CPUs marks; None: none is.
         over_surely: of `over_bound`, those that missed by more than all that a late or stopped
             client can have added; None: the client added next to nothing (M33).
         shield: what kept the server's CPUs for the server: "none", "priority", "move".
-        neighbour_per_s: progress of the neighbours while load ran, in units of theirs; None: they
-            told of none, or there was nobody.
-        neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
+        neighbour_per_s, neighbour_of_alone: progress of the neighbours while load ran, in their
+            units, and as a share of that alone and flat out (M22); None: not known.
         course: how it went on while it lasted (M8).
         cpu_ns: CPU time of the server for each completed request, ns; None: not counted.
         p999_ns: sojourn time; None: as above, or the record is older.
+        refused, refused_with: requests of which statuses say that no more are taken; which ones.
+        failed: of `lost`, those that no wait explains: refused, cut off, or answered wrongly.
+        used_cpus: CPU time of the server in each second, s; None: not counted.
     """
 
     point: Point
@@ -280,6 +280,10 @@ class Outcome:
     course: Course = Course.STEADY
     cpu_ns: float | None = None
     p999_ns: float | None = None
+    refused: int = 0
+    refused_with: tuple[str, ...] = ()
+    used_cpus: float | None = None
+    failed: int = 0
 
     @property
     def is_believed(self) -> bool:

@@ -50,6 +50,15 @@ def _text(service: ServiceFinding, target: str, command: str, width: int) -> str
 
 def sentence(service: ServiceFinding, target: str) -> str:
     """The answer in one sentence, the number with its interval first; or that it is unknown."""
+    message = _answer(service, target)
+    limit = service.limit.text if service.limit else ""
+    if not limit or limit in message:
+        return message
+    return f"{message} {limit[0].upper()}{limit[1:]}."
+
+
+def _answer(service: ServiceFinding, target: str) -> str:
+    """The answer, or why it is unknown."""
     message = _sentence(service, target)
     if service.verdict is not Verdict.UNKNOWN or "unknown" in message:
         return message

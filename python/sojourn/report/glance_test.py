@@ -8,6 +8,7 @@ import pytest
 
 from sojourn.analysis import lqos
 from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.limit import By, Limit
 from sojourn.plan.axis import Target
 from sojourn.plan.points import Verdict
 from sojourn.report import glance, testing
@@ -76,3 +77,17 @@ def test_a_quantile_that_is_not_shown_is_no_doubt() -> None:
 
     assert any("p99 needs 2,000" in one for one in doubted(0.99))
     assert not any("needs 2,000" in one for one in doubted(0.999))
+
+
+def test_who_refuses_is_in_the_sentence_once() -> None:
+    """The rate of a limiter before a service looked like what the service can do."""
+    service = testing.memcached()
+    limit = Limit(by=By.REFUSALS, from_rps=500.0, text="limit: from 500 requests/s on, refused")
+    limited = replace(service, limit=limit)
+    message = glance.sentence(limited, "http://x/")
+    assert message.endswith(". Limit: from 500 requests/s on, refused.")
+    search = service.section(MaxLoad)
+    assert search is not None
+    refused = replace(search, verdict=Verdict.UNKNOWN, reasons=(limit.text,))
+    open_ = replace(limited, verdict=Verdict.UNKNOWN, sections={"max_load": refused})
+    assert glance.sentence(open_, "http://x/").count("refused") == 1

@@ -13,10 +13,11 @@ from sojourn.run.restore import restore
 from sojourn.run.session import Session
 from sojourn.run.signals import Interrupted
 from sojourn.run.turn import Holder, taken, unseen
-from sojourn.run.watch import Event, Show
+from sojourn.run.watch import Deadline, Event, Show
 
 __all__ = [
     "HERE",
+    "Deadline",
     "Event",
     "Held",
     "Holder",

@@ -19,17 +19,14 @@ from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
 from sojourn.places import Address, Launch, proc, process, process_end
-from sojourn.places.foreign import Foreign
 from sojourn.places.pinning import Workers
-from sojourn.run import fill, grouping, reached, shielded, signals, work
+from sojourn.run import attach, fill, grouping, reached, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.services import Program, Start, capabilities
 from sojourn.services.capabilities import Checks, Contained, Running, Settles, needs
-from sojourn.services.own.external import AmbiguousFault
 from sojourn.spec import Pin
-from sojourn.visible import in_line
 
 SETTLE_S_MAX = 60.0
 ANSWER_S = 0.5  # for the first request of a server that starts; a slow one gets more
@@ -37,7 +34,6 @@ SILENT_S = 3.0  # without a reply: does it speak another protocol?
 PORT_TRIES = 5
 PORTS = 1 << 16
 Step: TypeAlias = tuple[str, str, Callable[[], None]]
-_UNSEEN = "cannot be seen from here: its CPU time is not known"
 
 
 def begin(
@@ -66,7 +62,7 @@ def begin(
             ("shield", "is shielded", lambda: shielded.begin(live, journal)),
         )
     elif isinstance(service, Running):
-        first = (("find", "is looked for", lambda: find(live, service)),)
+        first = (("find", "is looked for", lambda: attach.find(live, service)),)
     else:
         return
     answered = 0
@@ -93,31 +89,6 @@ def begin(
                 raise died from None
             raise
         live.took_s[step] = round(time.monotonic() - started, 3)
-
-
-def find(live: RunningService, service: Running) -> None:
-    """Meet one that runs already, and its processes where they can be seen."""
-    live.address = service.address()
-    live.argv = (live.service.endpoint(live.address).target,)
-    if not live.answers():
-        raise RunFault(
-            f"{live.label} does not answer any more",
-            at=live.argv[0],
-            fix="start it again, then run the study again: it resumes",
-        )
-    try:
-        live.process = service.process()
-    except AmbiguousFault as fault:
-        live.notes += (("processes", f"{fault.what}; its CPU time is not known. Fix: {fault.fix}"),)
-        return
-    seen = live.members()
-    names = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else ""
-    text = f"{names}; CPU time is theirs, without servers behind them" if seen else _UNSEEN
-    live.notes += (("processes", text),)
-    if isinstance(live.process, Foreign) and live.process.idle:
-        held = (proc.stat(pid) for pid in live.process.idle)
-        named = ", ".join(f"{in_line(result.name)} ({result.pid})" for result in held if result)
-        live.notes += (("socket", f"held by {named} as well, who accepted no connection"),)
 
 
 def _enter(live: RunningService, journal: Journal) -> None:

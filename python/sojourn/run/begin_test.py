@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered
-from sojourn.run.begin import find, let_know
+from sojourn.run.begin import let_know
 
 
 def test_a_level_that_is_refused_beside_others_is_a_fault_of_the_point() -> None:
@@ -28,28 +28,3 @@ def test_a_level_that_is_refused_beside_others_is_a_fault_of_the_point() -> None
         let_know(live, "rt_quota", both)
     assert (caught.value.at, caught.value.fix) == ("a.rt_quota", "ask for less")
     assert reports == [("a", {}), ("a", both)]
-
-
-@pytest.mark.parametrize(
-    ("names", "wanted"),
-    [
-        (("nginx", "nginx"), "2, the first is nginx (7); CPU time is theirs, without servers"),
-        ((), "cannot be seen from here"),
-    ],
-    ids=["proxy", "unseen"],
-)
-def test_whose_cpu_time_is_counted_is_in_the_record(names: tuple[str, ...], wanted: str) -> None:
-    members = [SimpleNamespace(name=name, pid=7 + nth) for nth, name in enumerate(names)]
-    service: Any = SimpleNamespace(address=lambda: "h:1", process=lambda: None)
-    endpoint = SimpleNamespace(target="http://h:1/")
-    live: Any = SimpleNamespace(
-        label="a",
-        notes=(),
-        answers=lambda: True,
-        members=lambda: members,
-        service=SimpleNamespace(endpoint=lambda _: endpoint),
-    )
-    find(live, service)
-    ((what, text),) = live.notes
-    assert what == "processes"
-    assert text.startswith(wanted)

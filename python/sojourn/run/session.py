@@ -23,7 +23,18 @@ from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
 from sojourn.plan import Point, design
 from sojourn.plan.question import Question
-from sojourn.run import grouping, lab_cpus, placed, restore, shield, signals, waits, work
+from sojourn.run import (
+    attach,
+    grouping,
+    lab_cpus,
+    placed,
+    restore,
+    shield,
+    signals,
+    waits,
+    widths,
+    work,
+)
 from sojourn.run.clients import HERE, Source
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
@@ -36,8 +47,6 @@ from sojourn.spec import Pin, ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
 SCALE = {"quick": 1 / 128, "standard": 1 / 16, "full": 1.0}
-THREADS_PAPER = 7  # C4
-CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
 
 def placement(spec: ServiceSpec, facts: Facts, study: Study | None = None) -> Placement:
@@ -69,8 +78,8 @@ def _same_placement(where: Placement, spec: ServiceSpec, facts: Facts) -> Placem
 
 def _wish(spec: ServiceSpec, facts: Facts) -> tuple[int, int]:
     """CPUs that a service and its client would like."""
-    threads = spec.layout.cores if spec.layout else _width(spec, facts)
-    clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
+    threads = spec.layout.cores if spec.layout else widths.width(spec, facts)
+    clients = widths.whole(spec.load.get("threads"), -(-threads // widths.CLIENT_PER_SERVER))
     return threads, max(clients, spec.clients)
 
 
@@ -83,21 +92,6 @@ def _widest(own: str, facts: Facts, study: Study) -> tuple[int, int]:
     return max((t for t, _ in wishes), default=0), max((c for _, c in wishes), default=0)
 
 
-def _width(spec: ServiceSpec, facts: Facts) -> int:
-    """How many CPUs a service would like: one a worker.
-
-    Workers that follow the CPUs have all beside the lab's core and a client that can load them.
-    """
-    kind = services.kind(spec.kind)
-    asked = spec.params.get(kind.width) if kind.width else 1
-    if isinstance(asked, str):
-        cores = len({cpu.core for cpu in facts.topology.usable})
-        return max(1, (cores - 1) * CLIENT_PER_SERVER // (CLIENT_PER_SERVER + 1))
-    own = next((param.default for param in kind.params if param.name == kind.width), None)
-    usual = _whole(own, THREADS_PAPER)
-    return _whole(asked, usual) * _whole(spec.params.get(kind.times or ""), 1)
-
-
 def company(
     study: Study, facts: Facts, asks: Question, whole: Study | None = None
 ) -> dict[str, Placement]:
@@ -106,10 +100,6 @@ def company(
     wheres = {label: placement(study.service(label), facts, whole) for label in members}
     placements = apart(wheres, facts.topology)
     return {label: labelled(where, facts.topology) for label, where in placements.items()}
-
-
-def _whole(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def settle(
@@ -271,6 +261,15 @@ class Session:
         service, where = settle(spec, study, self.facts, self._whole, self.catalogue)
         own = (one for (label, _), (one, _) in self._settled.items() if label == spec.label)
         return next((one for one in own if one == service), service), where
+
+    def away_s(self, point: Point) -> float | None:
+        """Wait until services of a failed point that are not the lab's own answer again.
+
+        Returns:
+            How long that took, s; None: one of them did not answer in time.
+        """
+        lives = [self._served[m.service].live for m in point.all if m.service in self._served]
+        return attach.until_back([live for live in lives if live.is_foreign], self.show)
 
     def end(self) -> None:
         """End the services that run."""

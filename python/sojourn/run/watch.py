@@ -39,6 +39,7 @@ class Deadline:
     def __init__(self, length_s: float) -> None:
         self.length_s = length_s
         self._end = time.monotonic() + length_s
+        self._last = self._end + length_s
 
     @property
     def left_s(self) -> float:
@@ -49,3 +50,7 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether no time is left of it."""
         return self.left_s == 0.0
+
+    def extend(self, by_s: float) -> None:
+        """End later, but never by more than its length in all."""
+        self._end = min(self._end + by_s, self._last)

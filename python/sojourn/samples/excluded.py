@@ -6,6 +6,7 @@ The lab reads runs by these rules, and the simulated queues of `analysis.served`
 from __future__ import annotations
 
 from sojourn.plan.evidence import OVERLOAD
+from sojourn.samples.contract import LoadResult
 
 EXCLUDED_MAX = 0.8  # of the requests; what stops leave is known up to it (M33)
 VOID_MAX = 0.9  # of the requests; beyond it what is left says nothing
@@ -41,3 +42,13 @@ def is_overrun(missed: float, behind: float, stopped: float) -> bool:
     """
     limit = BEHIND_MIN + BEHIND_STOPS * stopped
     return stopped <= STOPPED_MAX and missed >= OVERLOAD and behind > limit
+
+
+def is_overrun_run(result: LoadResult) -> bool:
+    """The same of one run of the generator."""
+    windows = result.windows
+    if windows is None or not result.offered_rps:
+        return False
+    missed = sum(windows.k) / max(1, sum(windows.n))
+    behind = 1 - result.achieved_rps / result.offered_rps
+    return is_overrun(missed, behind, result.outages.share_time)

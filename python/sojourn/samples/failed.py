@@ -8,11 +8,21 @@ from sojourn.samples.contract import LoadResult
 
 SHARE_MAX = 0.01  # of the requests; so many may fail without a word
 LENGTH = "length"  # of a result's errors: the body was not as long as expect_bytes
+LIMIT = "limit"  # as the reason begins that names who sets the highest rate
 LIMITED = "rate limit"  # as the reason begins where a limiter refused requests
+WAITED = ("timed_out", "pending", "unsent", "unanswered")  # of a result's errors
 STATUS = "status"  # of a result's errors
 GOAWAY = "GOAWAY"  # of a result's statuses
 #: Statuses by which a service says that this client sent too many requests (RFC 6585, 4; gRPC).
 TOO_MANY = ("HTTP 429", "RESOURCE_EXHAUSTED")
+#: Statuses by which a service, or who stands before it, says that it takes no more requests now.
+#: Source: RFC 9110, 15.6.4; RFC 9113, 7; gRPC, Status codes and their use in gRPC.
+BUSY = (
+    "HTTP 503",
+    "UNAVAILABLE",
+    "RST_STREAM REFUSED_STREAM",
+    "RST_STREAM ENHANCE_YOUR_CALM",
+)
 REPLIES = "replies: "  # as the generator's reason begins, which cannot know who gave expect_bytes
 
 
@@ -27,6 +37,31 @@ def reasons(result: LoadResult, reports: tuple[str, ...]) -> tuple[str, ...]:
     is_known = any(GOAWAY not in text for text in known)
     rest = (why for why in reports if not (is_known and why.startswith(REPLIES)))
     return (*known, *rest)
+
+
+def refused(result: LoadResult) -> dict[str, int]:
+    """Requests that the service took no more of, by status, the most frequent first.
+
+    Statuses are counted in the warm-up as well, so their sum is cut to what failed with a status in
+    the measured part.
+    """
+    statuses = result.replies.statuses
+    counts = {name: statuses[name] for name in (*TOO_MANY, *BUSY) if statuses.get(name)}
+    rest, results = result.errors.get(STATUS, 0), {}
+    for name, count in sorted(counts.items(), key=lambda one: -one[1]):
+        results[name] = min(count, rest)
+        rest -= results[name]
+    return {name: count for name, count in results.items() if count}
+
+
+def without_a_wait(result: LoadResult) -> int:
+    """Lost requests that no stop or late client explains: refused, cut off, answered wrongly.
+
+    A request that was given up or had no turn may have waited for a CPU. One with a wrong end has
+    not, so it is the service's own miss, whatever else ran on the machine.
+    """
+    lost = result.sojourn_ns.lost
+    return lost - min(lost, sum(result.errors.get(name, 0) for name in WAITED))
 
 
 def _known(result: LoadResult) -> Iterator[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sojourn import samples
 from sojourn.samples import contract, failed, made
+from sojourn.samples.testing_point import first_point
 
 GUESS = (
     "replies: 100.0 % of replies were misses or had a wrong body (see errors); preload the items"
@@ -58,3 +62,24 @@ def test_requests_that_a_rate_limiter_refused_name_it(name: str) -> None:
 )
 def test_nothing_is_reported_about_what_is_rare_or_not_known(more: dict[str, Any]) -> None:
     assert failed.reasons(result(**more), (GUESS, LAG)) == (GUESS, LAG)
+
+
+def test_refusals_are_counted_by_status_within_what_failed() -> None:
+    statuses = {"HTTP 503": 50, "HTTP 500": 7, "HTTP 429": 9, "UNAVAILABLE": 90}
+    of = result(errors={"status": 100}, replies={"statuses": statuses})
+    assert failed.refused(of) == {"UNAVAILABLE": 90, "HTTP 503": 10}
+    assert list(failed.refused(of)) == ["UNAVAILABLE", "HTTP 503"]
+    assert failed.refused(result(replies={"statuses": {"HTTP 503": 50}})) == {}
+
+
+def test_a_run_has_what_was_refused_of_it(tmp_path: Path) -> None:
+    named = {"errors": {"status": 40}, "replies": {"count": 60, "statuses": {"HTTP 503": 45}}}
+    outcome = samples.read(made.put(tmp_path, first_point(), made.result([1e6] * 100, **named)))
+    assert (outcome.refused, outcome.refused_with) == (40, ("HTTP 503",))
+    assert outcome.used_cpus is None, "nothing is known of a server that is not seen"
+
+
+def test_a_request_that_was_cut_off_has_waited_for_no_cpu() -> None:
+    lost = {"sojourn_ns": made.span([1e6] * 60 + [math.inf] * 40)}
+    assert failed.without_a_wait(result(**lost, errors={"closed": 30, "timed_out": 10})) == 30
+    assert failed.without_a_wait(result(**lost, errors={"timed_out": 50})) == 0

@@ -16,7 +16,7 @@ from sojourn.samples import clusters, dependence, excluded, failed, lateness, ra
 from sojourn.samples.contract import LoadResult, load_result
 from sojourn.samples.interval import intervals
 from sojourn.samples.names import HLOG, HOST, HOSTS, LOAD, POINT, PROBE, RAW, SERVICE
-from sojourn.samples.served import cpu_ns, served
+from sojourn.samples.served import cpu_ns, served, used_cpus
 from sojourn.samples.versioned import check_version, read_json
 
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
@@ -49,7 +49,7 @@ def read(folder: Path) -> Outcome:
     doubts = (unfelt(folder / SERVICE), not_as_asked(folder / HOST), *not_one(folder / HOSTS))
     for why in filter(None, doubts):
         verdict, reasons, is_one_sided = Verdict.UNKNOWN, (why, *reasons), False
-    did = neighbour(folder / HOST).get("progress", {})
+    did, refused = neighbour(folder / HOST).get("progress", {}), failed.refused(result)
     return Outcome(
         point=point,
         verdict=verdict,
@@ -74,6 +74,10 @@ def read(folder: Path) -> Outcome:
         neighbour_of_alone=did.get("of_alone"),
         cpu_ns=cpu_ns(folder / HOST, served(result, probe)),
         p999_ns=span.at(0.999),
+        refused=sum(refused.values()),
+        refused_with=tuple(refused),
+        used_cpus=used_cpus(folder / HOST),
+        failed=failed.without_a_wait(result),
     )
 
 
@@ -106,7 +110,7 @@ def judged(
         could_shield: a shield was not asked for, and this host allows it.
     """
     rules = point.rules
-    if rules.is_decided and _is_overrun(result):
+    if rules.is_decided and excluded.is_overrun_run(result):
         return Verdict.VIOLATED, result.reasons
     if lateness.added_ns(result) is None and not rules.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
@@ -144,7 +148,7 @@ def surely(folder: Path, result: LoadResult) -> int:
     Beyond it the run is void, and `excluded` says how many of its misses count.
     """
     if lateness.is_server_unknown(result):
-        return 0
+        return failed.without_a_wait(result)
     share = result.outages.share_excluded
     is_void = share > float(result.job.get("excluded_share_max", excluded.EXCLUDED_MAX))
     if is_void and share > excluded.VOID_MAX:
@@ -159,16 +163,6 @@ def surely(folder: Path, result: LoadResult) -> int:
     if is_void:
         return excluded.surely_of_void(int(times.over(bound_ns)), share) + span.lost
     return int(times.over(bound_ns * result.outages.allowance)) + span.lost
-
-
-def _is_overrun(result: LoadResult) -> bool:
-    """Whether the server fell behind by far more than the client's stops explain (M27)."""
-    windows = result.windows
-    if windows is None or not result.offered_rps:
-        return False
-    missed = sum(windows.k) / max(1, sum(windows.n))
-    behind = 1 - result.achieved_rps / result.offered_rps
-    return excluded.is_overrun(missed, behind, result.outages.share_time)
 
 
 def others_share(at: Path, point: Point) -> float:

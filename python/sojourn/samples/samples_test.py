@@ -282,6 +282,7 @@ def test_the_start_and_end_of_the_generator_are_no_time_in_which_requests_came(
     folder = made.put(tmp_path, point, made.result([1e6] * 1000, job=job))
     made.put_host(folder, length_s=1.7, server_cpu_s=0.12)
     assert samples.read(folder).cpu_ns == pytest.approx(100_000)
+    assert samples.read(folder).used_cpus == pytest.approx(0.12 / 1.7)
 
 
 def test_requests_that_are_answered_late_have_taken_cpu_time_too(tmp_path: Path) -> None:

@@ -34,3 +34,10 @@ def cpu_ns(at: Path, requests: float) -> float | None:
     table = read_json(at) if at.exists() else {}
     busy_s = table.get("server_cpu_s")
     return units.NS_PER_S * float(busy_s) / requests if busy_s and requests > 0 else None
+
+
+def used_cpus(at: Path) -> float | None:
+    """CPU time of the server in each second of the run, s; None: `host.json` does not count it."""
+    table = read_json(at) if at.exists() else {}
+    busy_s, length_s = table.get("server_cpu_s"), float(table.get("length_s") or 0.0)
+    return float(busy_s) / length_s if busy_s and length_s > 0 else None

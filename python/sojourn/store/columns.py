@@ -66,6 +66,10 @@ SCHEMA = pa.schema(
         ("rules", pa.string()),
         ("cpu_ns", pa.float64()),
         ("p999_ns", pa.float64()),
+        ("refused", pa.int64()),
+        ("refused_with", pa.list_(pa.string())),
+        ("used_cpus", pa.float64()),
+        ("failed", pa.int64()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -101,6 +105,10 @@ def to_table(outcome: Outcome) -> pa.Table:
         "rules": json.dumps(codec.rules_json(point.rules)),
         "cpu_ns": outcome.cpu_ns,
         "p999_ns": outcome.p999_ns,
+        "refused": outcome.refused,
+        "refused_with": list(outcome.refused_with),
+        "used_cpus": outcome.used_cpus,
+        "failed": outcome.failed,
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -177,6 +185,10 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         course=Course(row.get("course") or Course.STEADY),
         cpu_ns=row.get("cpu_ns"),
         p999_ns=row.get("p999_ns"),
+        refused=row.get("refused") or 0,
+        refused_with=tuple(row.get("refused_with") or ()),
+        used_cpus=row.get("used_cpus"),
+        failed=row.get("failed") or 0,
     )
 
 

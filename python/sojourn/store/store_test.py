@@ -92,6 +92,10 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
         neighbour_of_alone=0.5,
         course=Course.COLD,
         cpu_ns=1.5e4,
+        refused=7,
+        refused_with=("HTTP 503",),
+        used_cpus=0.25,
+        failed=8,
     )
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")

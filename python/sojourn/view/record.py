@@ -13,15 +13,17 @@ from starlette.responses import HTMLResponse, Response
 from sojourn.browse import commands, entries, notes, records
 from sojourn.browse.entries import Entry
 from sojourn.errors import SpecFault, StoreFault
-from sojourn.store import files
+from sojourn.store import files, index
 from sojourn.store.lock import is_live
 from sojourn.store.record import OF_RECORD
 from sojourn.view import links, pages, plot, reports
+from sojourn.visible import in_line
 
 RECORDS_MOST = 8  # side by side
 RUNS_MOST = 500  # of a table
 QUERIES_MOST = 3  # one for each load
 CURVES_MOST = 40  # of a page
+COPIES_MOST = 20  # named; `sojourn ls` names all
 LINES_MOST = 60  # loads of a table; the query has all
 
 
@@ -57,8 +59,11 @@ def _entry(path: Path, name: str) -> Entry:
 
 def parts(name: str, path: Path, known: records.Seen) -> dict[str, Any]:
     """What the page says of a record: those parts that change while it is measured."""
+    copied = [in_line(one) for one in index.copies(path, len(known.outcomes))]
     return {
         "entry": _entry(path, name),
+        "copies": copied[:COPIES_MOST],
+        "copies_more": max(0, len(copied) - COPIES_MOST),
         "study": known.record.study,
         "is_live": is_live(path),
         "is_followed": False,

@@ -94,6 +94,20 @@ def test_a_save_replaces_only_the_note_that_its_page_showed(served: Served) -> N
     assert notes.load(NAME) == "second"
 
 
+def test_folders_that_are_copies_are_named(results: Path) -> None:
+    """They were left out of the count, and no page had their names."""
+    points = results / NAME / "points"
+    folders = sorted(one.name for one in points.iterdir() if (one / "outcome.parquet").exists())
+    with serving(results) as served:
+        before = served.ask(links.record(NAME)).text
+    assert "a copy of another point" not in before
+    shutil.copytree(points / folders[0], points / f"{folders[0]}-<again>")
+    with serving(results) as served:
+        page = served.ask(links.record(NAME)).text
+    assert f"<code>points/{folders[0]}-&lt;again&gt;</code>" in page
+    assert f"{len(folders)} point" in page, "it counts once"
+
+
 def test_a_record_without_a_curve_says_so(results: Path) -> None:
     study = spec.load("max_load_memcached", profile="quick")
     with serving(results) as served:

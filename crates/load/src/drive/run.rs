@@ -63,7 +63,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let stop = &shown[0].stop;
         let ready = ready.and_then(|it| Ok((it, begin::wait(resolved.job.start_at, stop)?)));
         let client_cpus = Meter::start(&resolved.cpus);
-        let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
+        let server_cpus = meter_server(&resolved);
         together.start(ready.as_ref().ok().map(|(_, start_ns)| *start_ns));
         let (keeper, start_ns) = ready?;
         let listening = listener.and_then(|listener| serve(scope, listener, &shown, busy));
@@ -138,6 +138,12 @@ fn start_sentinels(resolved: &Resolved, threads: usize) -> [Option<Sentinels>; 2
         (!cpus.is_empty())
             .then(|| Sentinels::start_over_service(cpus, over_ns, resolved.job.server_pid)),
     ]
+}
+
+/// What the server's CPUs do, its own part of their time apart if its process is known.
+fn meter_server(resolved: &Resolved) -> Option<Meter> {
+    let cpus = resolved.server_cpus.as_deref()?;
+    Some(Meter::start(cpus).with_server(resolved.job.server_pid))
 }
 
 /// Who sees what stops the server, if its CPUs and its process are known.

@@ -32,7 +32,7 @@ use crate::watch::cpu;
 use crate::watch::outage::{Outage, union};
 
 pub use threads::Task;
-pub(crate) use threads::{GAP_MIN_NS, of_process};
+pub(crate) use threads::{GAP_MIN_NS, of_process, ticks};
 
 /// Between two wake-ups. Each takes 10 to 20 µs of the server's CPU on a virtual machine (1.8 % of it
 /// with one a millisecond, measured), so they come no more often than windows need, which are 2 ms

@@ -13,6 +13,7 @@ from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.state import Settle
 from sojourn.report import plot, show
 from sojourn.report.section import Bar, Number, Shown
+from sojourn.samples.failed import LIMIT
 
 WORTH = answer.APART  # a ratio above which what took the server's CPU is part of the answer
 CULPRITS = 3
@@ -54,6 +55,8 @@ class MaxLoadShown(Shown):
         """What the interval rests on, and what it says of the machine."""
         if search := service.section(MaxLoad):
             yield from _searched(search, is_one_start=NOT_RESTARTED in service.reasons)
+        if service.limit is not None:
+            yield "what limits it", service.limit.text.removeprefix(f"{LIMIT}: ")
 
     def plot(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """How surely each load meets the target, where no load was swept."""

@@ -9,6 +9,7 @@ import pytest
 
 from sojourn.analysis.service import NOT_RESTARTED
 from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.limit import By, Limit
 from sojourn.plan.points import Verdict
 from sojourn.questions.max_load import section, worst
 from sojourn.report import testing
@@ -47,3 +48,11 @@ def test_a_factor_that_does_not_decide_is_shown_as_more_than_the_one_that_does(
     assert shown == text
     assert float(shown) > float(decides)
     assert worst._undecided(BORDER) == ""
+
+
+def test_who_limits_the_service_is_a_fact_of_its_own() -> None:
+    limit = Limit(by=By.REFUSALS, from_rps=500.0, text="limit: from 500 requests/s on, refused")
+    service = testing.memcached()
+    assert "what limits it" not in dict(section.KIND.facts(service))
+    facts = dict(section.KIND.facts(replace(service, limit=limit)))
+    assert facts["what limits it"] == "from 500 requests/s on, refused"

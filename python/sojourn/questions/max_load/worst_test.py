@@ -153,6 +153,36 @@ def test_a_border_that_a_rate_limiter_sets_is_none_of_the_service(
     assert limited.reasons == ((LIMIT,) if verdict is Verdict.UNKNOWN else ())
 
 
+@pytest.mark.parametrize(
+    ("used_cpus", "from_share", "verdict"),
+    [
+        (0.02, 0.5, Verdict.UNKNOWN),
+        (0.98, 0.5, Verdict.HOLDS),
+        (None, 0.5, Verdict.HOLDS),
+        (0.02, 2.0, Verdict.HOLDS),
+    ],
+    ids=["idle", "busy", "unseen", "far above"],
+)
+def test_refusals_with_idle_cpus_are_no_capacity_whatever_the_status(
+    used_cpus: float | None, from_share: float, verdict: Verdict
+) -> None:
+    """NGINX's `limit_req` answers HTTP 503 unless it is set to 429: it looked like the service."""
+    of, outcomes = whole_of(imagine)
+    free = judged(of, list(outcomes))
+    assert free.border
+    least = from_share * free.border.interval_rps.hi
+    refused = [
+        replace(o, refused=o.requests // 2, refused_with=("HTTP 503",), used_cpus=used_cpus)
+        if (o.point.offered_rps or 0.0) >= least
+        else o
+        for o in outcomes
+    ]
+    limited = judged(of, refused)
+    assert limited.border == free.border, "the numbers stand"
+    assert limited.verdict is verdict
+    assert any("HTTP 503" in why for why in limited.reasons) is (verdict is Verdict.UNKNOWN)
+
+
 def test_where_nothing_misses_the_answer_is_at_least() -> None:
     max_load = judged(*whole_of(prompt))
     assert max_load.verdict is Verdict.UNKNOWN

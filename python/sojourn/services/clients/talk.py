@@ -22,12 +22,16 @@ VERSION = b"version\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # PostgreSQL, "Message Formats"
 SSL_REPLIES = (b"S", b"N")
+BINARY = b"\x80\x0b" + bytes(22)  # `version` of a memcached that speaks no text
+BINARY_REPLY = b"\x81\x0b"
 HTTP, RESP, MEMCACHE, TLS = "http", "resp", "memcache", "tls"
+MEMCACHE_BINARY = "memcache-binary"
 #: What it is → its name for people.
 NAMES = {
     HTTP: "HTTP/1",
     RESP: "RESP (Redis)",
     MEMCACHE: "memcache",
+    MEMCACHE_BINARY: "memcached's binary protocol",
     TLS: "TLS",
     "http2": "HTTP/2",
     "ssh": "SSH",
@@ -121,6 +125,8 @@ def recognise(where: Where) -> tuple[str, bytes]:
             return name, heard
     if say(where, SSL_REQUEST) in SSL_REPLIES:
         return "postgres", first
+    if (heard := say(where, BINARY)).startswith(BINARY_REPLY):
+        return MEMCACHE_BINARY, heard
     return "", first
 
 

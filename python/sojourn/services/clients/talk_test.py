@@ -21,6 +21,7 @@ from sojourn.services.clients import connect, http2, http_get, talk
 from sojourn.services.clients.testing_servers import (
     OK,
     Replies,
+    binary,
     locked,
     memcached,
     of_grpc2,
@@ -65,6 +66,7 @@ def _serve() -> Iterator[Callable[..., Where]]:
         (web2, b"", "http2"),
         (silence, b"SSH-2.0-OpenSSH_9.2\r\n", "ssh"),
         (lambda _: b"S", b"", "postgres"),
+        (binary, b"", "memcache-binary"),
         (silence, b"", ""),
     ],
 )
@@ -90,12 +92,14 @@ def test_who_speaks_is_told_by_the_first_bytes(
         (tls, "grpc", "not speak HTTP/2, it looks like TLS", "try grpcs://"),
         (refused2, "h2c", "needs credentials: status 403", "auth ="),
         (of_grpc2, "h2c", "answers with status 415", "grpc://HOST:PORT/PACKAGE.SERVICE/METHOD"),
+        (binary, "memcache", "it looks like memcached's binary protocol", "without -B binary"),
         (silence, "resp", "what it says is silence", "scheme of what it speaks"),
         (status("401 No", 'WWW-Authenticate: Basic realm="x"'), "http", "401 .*Basic", "header"),
         (locked, "resp", "needs a password: .*NOAUTH", "requirepass"),
         (status("302 Found", "Location: /there"), "http", "302 to /there", "ask for /there"),
         (status("404 No"), "http", "status 404", "a page that is there"),
         (status("500 Oh"), "http", "status 500", "the server's own log"),
+        (status("503 Busy"), "http", "status 503", "what limits requests or connections"),
         (status("429 Slow"), "http", "answers with status 429", "raise its limit"),
         (status("407 No"), "http", "behind a proxy .*status 407", "Proxy-Authorization: env:NAME"),
         (status("405 No"), "http", "answers with status 405", "--method POST"),
@@ -128,6 +132,15 @@ def test_what_does_not_answer_as_it_should_is_refused(
     with pytest.raises(RefusedError, match=what) as caught:
         Asked().prove(serve(replies, scheme))
     assert fix in caught.value.fix
+
+
+def test_a_protocol_that_nobody_typed_and_is_not_spoken_says_what_helps(
+    serve: Callable[..., Where],
+) -> None:
+    """It was silence, to whom no scheme helps."""
+    with pytest.raises(RefusedError, match="looks like memcached's binary protocol") as caught:
+        external._guessed(serve(binary, ""))
+    assert "without -B binary" in caught.value.fix
 
 
 def test_the_user_nobody_and_an_unknown_name_are_distinguished() -> None:

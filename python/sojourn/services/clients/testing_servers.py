@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sojourn.services.clients import http2
+from sojourn.services.clients import http2, talk
 
 Replies = Callable[[bytes], bytes]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
@@ -106,6 +106,11 @@ def silence(heard: bytes) -> bytes:
     """A server that takes words and says nothing."""
     del heard
     return b""
+
+
+def binary(heard: bytes) -> bytes:
+    """A memcached with `-B binary`: it says nothing to words."""
+    return talk.BINARY_REPLY + bytes(22) if heard == talk.BINARY else b""
 
 
 def status(line: str, *headers: str) -> Replies:

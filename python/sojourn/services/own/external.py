@@ -33,7 +33,7 @@ from sojourn.services.clients.where import Where
 from sojourn.services.kind import RUNS_ON, Allowance, Endpoint, Service, ServiceKind
 from sojourn.services.own import asked
 from sojourn.services.own.asked import Asked, RefusedError
-from sojourn.services.own.first_replies import text_of
+from sojourn.services.own.first_replies import OTHERS, text_of
 from sojourn.services.own.proof import Proof
 from sojourn.services.params import Param, Value, settle
 
@@ -145,7 +145,7 @@ def _guessed(at: Where) -> Where:
     looks = f"it looks like {talk.NAMES[name]}" if name else f"it says {text_of(heard)}"
     raise RefusedError(
         f"what {at.authority} speaks is nothing that the generator speaks: {looks}",
-        f"name it if it is one of these: {', '.join(where.PORTS)}",
+        OTHERS.get(name) or f"name it if it is one of these: {', '.join(where.PORTS)}",
     )
 
 

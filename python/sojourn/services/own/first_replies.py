@@ -29,7 +29,13 @@ _FIXES = {
     **dict.fromkeys((404, 410), _NO_PAGE),
     **dict.fromkeys((400, 405, 411, 415, 422), _OTHERWISE),
     426: "it wants another protocol: try h2c:// or https://, or serve this path in HTTP/1.1",
+    503: "it takes no requests now: see its log, and what limits requests or connections before it",
     429: "it limits requests: raise its limit for this client, and wait until it answers again",
+}
+
+#: What helps where a server speaks what the generator does not.
+OTHERS = {
+    talk.MEMCACHE_BINARY: "let it speak text: start memcached without -B binary and without -S",
 }
 
 
@@ -178,7 +184,7 @@ def not_spoken(where: Where, why: str) -> RefusedError:
             LOG,
         )
     known = scheme_of(name, where)
-    fix = f"try {where.speaking(known).url}" if known else "give another port"
+    fix = f"try {where.speaking(known).url}" if known else OTHERS.get(name, "give another port")
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )

@@ -32,7 +32,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
         start_ns: 2,
         threads,
         sentinels: vec![],
-        client_cpus: Some(Shares { steal: 0.0, idle: 0.0 }),
+        client_cpus: Some(Shares { steal: 0.0, idle: 0.0, others: None }),
         server_cpus: None,
         server_seen: None,
         are_syscalls_counted: true,

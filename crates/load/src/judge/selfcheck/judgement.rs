@@ -7,6 +7,8 @@ use crate::judge::result::Verdict;
 /// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
 /// the run's own start and end leave it without work.
 const IDLE_MAX: f64 = 0.05;
+/// Of the time of the server's CPUs: others that used more may have kept it from its work.
+const OTHERS_MAX: f64 = 0.05;
 /// Up to this factor what exclusion leaves is not worth a word.
 const ALLOWANCE_LITTLE: f64 = 1.05;
 
@@ -34,8 +36,11 @@ pub(super) fn is_loose(evidence: &Evidence) -> bool {
     evidence.outages.allowance > ALLOWANCE_LITTLE && !evidence.job.find_max
 }
 
-/// Whether the server's CPUs had work all the time, and the machine did not take them away.
+/// Whether the server's CPUs had work of the server all the time, and the machine did not take them away.
+///
+/// CPUs that others keep busy say nothing of the server: it may have waited for requests, or for them.
 pub(super) fn is_server_busy(evidence: &Evidence) -> bool {
     evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
+        && evidence.server_others.is_some_and(|others| others <= OTHERS_MAX)
         && steal::excess(evidence).is_none()
 }

@@ -154,6 +154,8 @@ pub struct Evidence {
     pub outages: Outages,
     /// What kept the server's CPUs from the service; `None`: it was not watched.
     pub server_stops: Option<ServerStops>,
+    /// Share of the time of the server's CPUs that tasks of others used; `None`: not known.
+    pub server_others: Option<f64>,
     /// The numbers, as they go into the result.
     pub checks: Checks,
     /// A second, disjoint sample of the gaps: planned and issued. See `fit`.
@@ -214,6 +216,7 @@ impl Evidence {
             measured_ns: (timetable.measured_ns, to_ns - from_ns),
             outages,
             server_stops,
+            server_others: run.server_cpus.and_then(|shares| shares.others),
             checks,
             fit_again: (issue.planned_fit.1, issue.issued_fit.1),
         })

@@ -130,6 +130,9 @@ fn cause(evidence: &Evidence, target: &Target) -> String {
     unanswered(evidence, target)
 }
 
+/// What a memcached that speaks no text does: it reads on, or closes.
+const BINARY: &str = "; a memcached with -B binary or -S speaks no text: start it without";
+
 /// What of the replies was refused most often.
 fn refused(evidence: &Evidence) -> Option<String> {
     let statuses = evidence.replies.statuses.iter();
@@ -178,12 +181,13 @@ fn unanswered(evidence: &Evidence, target: &Target) -> String {
         let over = if scheme.carrier == Carrier::Datagrams { "UDP" } else { "TCP" };
         return format!("is {over} port {port} of {host} open? {}", scheme.if_silent);
     }
+    let binary = if scheme.name == "memcache" { BINARY } else { "" };
     if closed > timed_out {
         let other = if is_known {
             "see its log".into()
         } else {
             format!(
-                "it wants TLS, does not let this client in, or speaks another protocol ({SCHEMES})"
+                "it wants TLS, does not let this client in, or speaks another protocol ({SCHEMES}){binary}"
             )
         };
         return format!(
@@ -193,7 +197,7 @@ fn unanswered(evidence: &Evidence, target: &Target) -> String {
     let other = if is_known {
         String::new()
     } else {
-        format!(", or waits for another protocol ({SCHEMES})")
+        format!(", or waits for another protocol ({SCHEMES}){binary}")
     };
     if timed_out > 0 {
         return format!(

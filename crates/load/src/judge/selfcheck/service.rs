@@ -95,13 +95,36 @@ fn dead_fix(evidence: &Evidence) -> &'static str {
     limited(evidence).unwrap_or("check that the service is up, and lets us in")
 }
 
-/// What helps where a server says that it has enough.
-fn limited(evidence: &Evidence) -> Option<&'static str> {
-    let has = |name: &str| evidence.replies.statuses.contains_key(name);
-    (has("HTTP 503") || has("HTTP 429")).then_some(
+/// By which names servers say that they have enough, and what helps.
+///
+/// Source: RFC 9110, 15.6.4; RFC 6585, 4; RFC 9113, 7; gRPC, Status codes and their use in gRPC.
+const LIMITS: [(&[&str], &str); 4] = [
+    (
+        &["HTTP 503", "HTTP 429"],
         "HTTP 503 and 429 say that a server is at a limit of its own, on connections, workers or \
          requests: raise it, or use fewer --connections or a lower rate",
-    )
+    ),
+    (
+        &["RESOURCE_EXHAUSTED"],
+        "RESOURCE_EXHAUSTED says that a quota of the server is used up, or that a message is longer \
+         than it takes: raise its limit on requests or on message size, or lower the rate",
+    ),
+    (
+        &["UNAVAILABLE"],
+        "UNAVAILABLE says that the server, or a proxy before it, takes no calls now: see its log and \
+         its health checks, raise its limit on connections and streams, or lower the rate",
+    ),
+    (
+        &["RST_STREAM REFUSED_STREAM", "RST_STREAM ENHANCE_YOUR_CALM"],
+        "the server resets streams because it has enough of them: raise its limit on streams \
+         (max_concurrent_streams), use more --connections, or lower the rate",
+    ),
+];
+
+/// What helps where a server says that it has enough.
+fn limited(evidence: &Evidence) -> Option<&'static str> {
+    let has = |name: &&str| evidence.replies.statuses.contains_key(*name);
+    LIMITS.iter().find(|(names, _)| names.iter().any(has)).map(|(_, fix)| *fix)
 }
 
 /// The server answers, and nothing that was due in the measured part had its turn.
@@ -154,9 +177,10 @@ fn no_peak(evidence: &Evidence) -> Option<String> {
     (failed > SHARE_MAX).then(|| {
         format!(
             "{:.1} % of the closed loop's requests failed (see errors{}): their rate is not what the \
-             service can do",
+             service can do{}",
             failed * 100.0,
-            refusal(evidence).unwrap_or_default()
+            refusal(evidence).unwrap_or_default(),
+            limited(evidence).map(|fix| format!("; {fix}")).unwrap_or_default()
         )
     })
 }
@@ -232,6 +256,11 @@ mod tests {
         let old = fixes("h2://h/", "RST_STREAM HTTP_1_1_REQUIRED");
         assert!(old.contains("ask it in HTTP/1.1"), "{old}");
         assert!(fixes("https://h/", "HTTP 503").contains("fewer --connections"));
+        for name in ["RESOURCE_EXHAUSTED", "UNAVAILABLE"] {
+            let why = fixes("grpc://h/a.B/C", name);
+            assert!(why.contains(&format!("{name} says that")), "{why}");
+        }
+        assert!(fixes("h2c://h/", "RST_STREAM REFUSED_STREAM").contains("limit on streams"));
     }
 
     #[test]

@@ -299,7 +299,7 @@ fn evidence_is_that_of_all_threads() {
     run.sentinels = [100, 1000]
         .map(|unlisted| crate::watch::outage::Watch { unlisted, ..Default::default() })
         .into();
-    run.server_cpus = Some(crate::watch::cpu_time::Shares { steal: 0.25, idle: 0.5 });
+    run.server_cpus = Some(crate::watch::cpu_time::Shares { steal: 0.25, idle: 0.5, others: None });
     let sent: usize = run.threads.iter().map(|thread| thread.plan.item.len()).sum();
     let result = gather(&run);
     let checks = &result.checks;

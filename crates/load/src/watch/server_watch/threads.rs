@@ -63,6 +63,21 @@ fn family(pid: u32) -> Vec<u32> {
     family
 }
 
+/// CPU time of `pid` and its descendants so far, those included that ended and were waited for, in
+/// ticks as `/proc/stat` has them; `None`: it has ended.
+pub fn ticks(pid: u32) -> Option<u64> {
+    own_ticks(pid)?; // else its descendants are those of another process
+    Some(family(pid).into_iter().filter_map(own_ticks).sum())
+}
+
+/// Fields 14 to 17 of `stat`: utime, stime, cutime and cstime.
+fn own_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&stat);
+    let fields = text.rsplit_once(") ")?.1.split(' ').skip(11).take(4);
+    fields.map(|field| field.parse::<u64>().ok()).sum()
+}
+
 /// Entries of a folder that are numbers; none if it is gone.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -110,6 +125,16 @@ pub fn unfollowed_ran_ns(tasks: &[Task]) -> u64 {
 mod tests {
     use super::*;
     use crate::watch::cpu;
+
+    #[test]
+    fn the_time_of_a_process_is_counted_and_of_none_is_unknown() {
+        let before = ticks(std::process::id()).unwrap();
+        let mut sum = 0u64;
+        while ticks(std::process::id()).unwrap() == before {
+            sum = std::hint::black_box(sum.wrapping_add(1)); // until a tick of it has passed
+        }
+        assert_eq!(ticks(u32::MAX), None);
+    }
 
     #[test]
     fn a_process_has_its_threads_and_those_of_its_children() {

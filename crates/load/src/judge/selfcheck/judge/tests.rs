@@ -11,7 +11,7 @@ fn late(bound: &str, server_idle: Option<f64>) -> RunResult {
     let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
     let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
     let mut run = fake::run(job, 200_000, 30_000);
-    run.server_cpus = server_idle.map(|idle| Shares { steal: 0.0, idle });
+    run.server_cpus = server_idle.map(|idle| Shares { steal: 0.0, idle, others: Some(0.0) });
     summarise(&run).unwrap()
 }
 
@@ -44,7 +44,7 @@ fn stolen_time_cannot_violate_a_target_and_cannot_help_it_to_hold() {
         let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
         let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
         let mut run = fake::run(job, 0, 30_000);
-        run.server_cpus = Some(Shares { steal, idle: 0.0 });
+        run.server_cpus = Some(Shares { steal, idle: 0.0, others: Some(0.0) });
         summarise(&run).unwrap()
     };
     assert_eq!(stolen("20us", 0.01).verdict, Verdict::Violated);

@@ -52,16 +52,20 @@ fn lateness_is_reported_once() {
 
 #[test]
 fn a_server_is_busy_up_to_a_twentieth_of_idle_time() {
-    let verdict = |idle, steal| {
+    let verdict_of = |idle, steal, others| {
         let judgement = judged(|it| {
             (it.job.qos_quantile, it.qos_bound_ns, it.sojourn) = (0.99, Some(1000), times(2000));
             (it.checks.pick_up_timely_ratio, it.pick_up) = (0.5, times(1500));
             (it.checks.server_idle_share, it.checks.server_steal_share) = (Some(idle), Some(steal));
+            it.server_others = others;
         });
         judgement.verdict
     };
+    let verdict = |idle, steal| verdict_of(idle, steal, Some(0.05));
     assert_eq!((verdict(0.05, 0.01), verdict(0.051, 0.01)), (Verdict::Violated, Verdict::Unknown));
     assert_eq!(verdict(0.05, 0.011), Verdict::Unknown, "the hypervisor took the rest");
+    assert_eq!(verdict_of(0.0, 0.0, Some(0.051)), Verdict::Unknown, "others kept its CPUs busy");
+    assert_eq!(verdict_of(0.0, 0.0, None), Verdict::Unknown, "whose work it was is not known");
 }
 
 /// A closed loop is asked what has no intended times to do with, and nothing else.
