@@ -1,12 +1,17 @@
-"""50 times: kill or stop the manager, or kill its warden, at a random moment; then restore.
+"""50 times: end or stop a manager or its warden at a random moment, with every knob in use.
 
-Usage: sudo .venv/bin/python bench/managers/kills.py [--times 50] [--seed 30]
+Usage: sudo unshare --mount --pid --fork --mount-proc .venv/bin/python bench/managers/kills.py
+           [--times 50] [--seed 30] [--knobs all]
 
-Each time a manager gets two control groups of this script's own, in which a controller moves the
-quota of `batch` ten times a second. At a random moment one of the two is killed (SIGKILL), or the
-manager is stopped (SIGSTOP; it counts as paused after 0.5 s). Measured is how long it takes until
-`batch` has its safe cap. Then `sojourn restore` must bring back every file of both groups. Rows are
-kept in `bench/runs`; exit code 1 if a cap took more than 1 s or a file differs.
+Each time a manager gets two control groups of this script's own. A controller moves a knob of them
+at each look, ten times a second: all that this machine has, or the quota alone. What is missing is
+printed. At a random moment manager or warden is killed (SIGKILL), or both are, or one is stopped
+(SIGSTOP). A manager that is stopped counts as paused after 0.5 s. A warden is stopped for 10 s,
+and the manager is killed meanwhile. Measured is how long it takes until `batch` has its safe cap:
+after the deed, after the pause, or after the warden goes on. If both were killed nothing can set a
+cap. Then the next manager, or `sojourn restore`, must bring back every file, thread and queue of
+both groups. Rows are stored in `bench/runs`; exit code 1 if a cap took more than 1 s, or something
+differs. The namespace is there so that `sojourn restore` sees nothing of others.
 """
 
 from __future__ import annotations
@@ -20,34 +25,46 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import moved
 
 from sojourn.manage import testing
 from sojourn.manage.testing import Stand, stand, until
 
 KEPT = Path(__file__).parents[1] / "runs"
-SAFE, MOST_S, PAUSED_S = 0.05, 1.0, 0.5
-MOVING = """
-import json, sys
-for i, line in enumerate(sys.stdin):
-    level = (0.2, 0.4, 0.6, None)[i % 4]
-    change = {"group": "batch", "knob": "quota", "level": level, "reason": "moves"}
-    print(json.dumps({"changes": [change]}), flush=True)
-"""
+SAFE, MOST_S, PAUSED_S, STOPPED_S = 0.05, 1.0, 0.5, 10.0
+BOTH, MANAGER, WARDEN, STOP = "kill both", "kill manager", "kill warden", "stop manager"
+STOP_WARDEN = "stop warden, kill manager"
+DEEDS = (MANAGER, WARDEN, STOP, MANAGER, BOTH, WARDEN, MANAGER, STOP, WARDEN, STOP_WARDEN)
+QUIET = subprocess.DEVNULL
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One time. `capped_s`: after the deed; a pause counts from when it is one."""
+    """One time.
+
+    Attributes:
+        capped_s: after the deed, a pause, or the warden going on; None: never.
+        moves: levels that were set before it.
+        by: what put everything back.
+        differs: settings that are not as before.
+    """
 
     number: int
     deed: str
     after_s: float
     capped_s: float | None
-    is_as_before: bool
+    moves: int
+    by: str
+    differs: dict[str, list[str | None]]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a cap that somebody could set came late, or never."""
+        return self.deed != BOTH and (self.capped_s is None or self.capped_s > MOST_S)
 
 
 def main() -> int:
@@ -56,17 +73,19 @@ def main() -> int:
     )
     parser.add_argument("--times", type=int, default=50, help="how often (50)")
     parser.add_argument("--seed", type=int, default=30, help="of the moments (30)")
+    parser.add_argument("--knobs", choices=("all", "quota"), default="all", help="moved (all)")
     asked = parser.parse_args()
     if lack := testing.lack():
         print(f"needs {lack}", file=sys.stderr)
         return 2
     draw, rows = random.Random(asked.seed), []  # noqa: S311
     for number in range(asked.times):
-        deed = ("kill manager", "kill warden", "stop manager")[number % 3]
-        rows.append(once(number, deed, draw.uniform(0.0, 1.0)))
-        print(rows[-1], flush=True)
-    slow = [row for row in rows if row.capped_s is None or row.capped_s > MOST_S]
-    changed = [row for row in rows if not row.is_as_before]
+        deed = DEEDS[number % len(DEEDS)]
+        row, lacking = once(number, deed, draw.uniform(0.0, 3.0), is_all=asked.knobs == "all")
+        rows.append(row)
+        print(row, flush=True)
+    print(f"not here: {', '.join(lacking) or 'nothing'}")
+    slow, changed = [row for row in rows if row.is_slow], [row for row in rows if row.differs]
     results = sorted(row.capped_s for row in rows if row.capped_s is not None)
     print(
         f"{len(rows)} times: capped after {results[0]:.3f} to {results[-1]:.3f} s "
@@ -74,50 +93,101 @@ def main() -> int:
         f"{len(changed)} not as before"
     )
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-kills.json"
-    table = {"kernel": os.uname().release, "load": os.getloadavg()[0]}
+    table = {"kernel": os.uname().release, "load": os.getloadavg()[0], "cpus": os.cpu_count()}
+    table |= {"knobs": asked.knobs, "not_here": lacking, "seed": asked.seed}
     path.write_text(json.dumps({**table, "rows": [asdict(row) for row in rows]}, indent=1))
-    print(f"kept in {path.name}")
+    print(f"rows: {path.name}")
     return 1 if slow or changed else 0
 
 
-def once(number: int, deed: str, after_s: float) -> Row:
+def once(number: int, deed: str, after_s: float, *, is_all: bool) -> tuple[Row, list[str]]:
     """Start a manager, do the deed after some time, and see what becomes of it."""
-    with tempfile.TemporaryDirectory() as folder, stand(Path(folder), testing.BURN) as here:
-        before = here.snapshot()
-        (here.folder / "moving.py").write_text(MOVING)
-        program = f"program:{sys.executable} {here.folder / 'moving.py'}"
+    with tempfile.TemporaryDirectory() as folder, stand(Path(folder), work(folder)) as here:
+        here.more = f'link = "lo"\ndisk = "{folder}"'
+        settle(here)
+        before = moved.state(here)
+        program, lacking = moved.controller(here, number, is_all=is_all)
         config = here.config(program, silent_s=60.0, paused_s=PAUSED_S)
         env = {**os.environ, "SOJOURN_STATE": f"{folder}/state"}
         words = [sys.executable, "-m", "sojourn", "manage", "--config", str(config)]
-        quiet = subprocess.DEVNULL
-        with subprocess.Popen(words, stdout=quiet, stderr=quiet, env=env) as manager:
+        with subprocess.Popen(words, stdout=QUIET, stderr=None, env=env) as manager:
             try:
-                if not until(lambda: "change" in [e["event"] for e in here.events()]):
+                if not until(lambda: events(here, "change"), 60.0):
                     raise RuntimeError("the manager does not start")
                 time.sleep(after_s)
+                moves = len(events(here, "change"))
                 capped_s = capped(here, deed, manager)
             finally:
                 manager.kill()
-        done = [sys.executable, "-m", "sojourn", "restore"]
-        subprocess.run(done, stdout=quiet, check=True, env=env, timeout=60)
-        return Row(number, deed, after_s, capped_s, here.snapshot() == before)
+        by = put_back(here, config, env, is_next=number % 2 == 1)
+        after = moved.state(here)
+        keys = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+        differs = {key: [before.get(key), after.get(key)] for key in sorted(keys)}
+        return Row(number, deed, after_s, capped_s, moves, by, differs), lacking
+
+
+def work(folder: str) -> str:
+    return moved.work(Path(folder))
+
+
+def events(here: Stand, event: str) -> list[dict[str, object]]:
+    return [line for line in here.events() if line["event"] == event]
+
+
+def settle(here: Stand) -> None:
+    """Wait for all tasks of the best-effort group, and for its namespace."""
+    procs = here.file("batch", "cgroup.procs")
+    if not until(lambda: len(procs.read_text().split()) == moved.TASKS):
+        raise RuntimeError("the best-effort work does not start")
+
+
+def put_back(here: Stand, config: Path, env: dict[str, str], *, is_next: bool) -> str:
+    """By the next manager, which then ends in order, or by `sojourn restore`."""
+    sojourn = [sys.executable, "-m", "sojourn"]
+    if not is_next:
+        subprocess.run([*sojourn, "restore"], stdout=QUIET, check=True, env=env, timeout=60)
+        return "restore"
+    here.audit.unlink()
+    words = [*sojourn, "manage", "--config", str(config)]
+    with subprocess.Popen(words, stdout=QUIET, stderr=None, env=env) as manager:
+        if not until(lambda: events(here, "change"), 60.0):
+            manager.kill()
+            raise RuntimeError("the next manager does not start")
+        manager.terminate()
+        if manager.wait(60):
+            raise RuntimeError("the next manager ends with an error")
+    return "the next manager"
 
 
 def capped(here: Stand, deed: str, manager: subprocess.Popen[bytes]) -> float | None:
-    """Do the deed; how long until the safe cap stays, s; None: it never came."""
+    """Do the deed; how long until the safe cap is there, s; None: it never was."""
     children = Path(f"/proc/{manager.pid}/task/{manager.pid}/children").read_text().split()
-    wardens = [pid for pid in map(int, children) if b"warden.py" in command(pid)]
-    deeds: dict[str, Callable[[], None]] = {
-        "kill manager": manager.kill,
-        "kill warden": lambda: os.kill(wardens[0], signal.SIGKILL),
-        "stop manager": lambda: manager.send_signal(signal.SIGSTOP),
-    }
-    began = time.monotonic()
-    deeds[deed]()
-    if not until(lambda: here.quota() == SAFE, 10.0):
+    if manager.poll() is not None:
+        raise RuntimeError(f"the manager has ended: {here.events()[-1]}")
+    (warden,) = [pid for pid in map(int, children) if b"warden.py" in command(pid)]
+    within_s, began = 10.0, time.monotonic()
+    if deed == WARDEN:
+        os.kill(warden, signal.SIGKILL)
+    elif deed == STOP:
+        manager.send_signal(signal.SIGSTOP)
+        began += PAUSED_S
+    elif deed == STOP_WARDEN:
+        os.kill(warden, signal.SIGSTOP)
+        time.sleep(STOPPED_S / 2)
+        manager.kill()
+        time.sleep(STOPPED_S / 2)
+        os.kill(warden, signal.SIGCONT)
+        began = time.monotonic()
+    elif deed == BOTH:
+        manager.send_signal(signal.SIGSTOP)  # so that neither sees the other end
+        os.kill(warden, signal.SIGKILL)
+        manager.kill()
+        within_s = 0.5
+    else:
+        manager.kill()
+    if not until(lambda: here.quota() == SAFE, within_s):
         return None
-    took_s = time.monotonic() - began
-    return max(0.0, took_s - (PAUSED_S if deed == "stop manager" else 0.0))
+    return max(0.0, time.monotonic() - began)
 
 
 def command(pid: int) -> bytes:

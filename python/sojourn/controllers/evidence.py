@@ -9,12 +9,15 @@ and the worst is left out.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sojourn import late
-from sojourn.controllers.look import Look, Window
+from sojourn.controllers.look import COUNT_MAX, Look, Window
 
 if TYPE_CHECKING:
     import scipy
@@ -42,6 +45,25 @@ def probability(window: Window, late: float) -> float | None:
     if window.above is not None and window.n > 0:
         return Late().plus(window).probability(late)
     return None
+
+
+@lru_cache(64)  # asked at each look, where the first touch of the library costs the most
+def enough(late: float, fine: float) -> float:
+    """The least number of requests, none late, that says that the target holds; inf: no number.
+
+    Args:
+        late: share of requests that may be late.
+        fine: probability of more late ones, at most.
+
+    >>> enough(0.01, 1e-3), enough(0.0, 1e-3)
+    (539, inf)
+    """
+    most = 1
+    while Late(windows=1, n=most).probability(late) > fine:
+        most *= 2
+        if most >= COUNT_MAX:
+            return math.inf
+    return bisect_left(range(most), -fine, key=lambda n: -Late(windows=1, n=n).probability(late))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.controllers.evidence import Late
+from sojourn.controllers.evidence import Late, enough
 from sojourn.controllers.look import History, Window
 
 State = Mapping[str, Any]
@@ -52,7 +52,7 @@ def _begun(since_s: float, end_s: float) -> State:
 def _is_quiet(window: Window, c: Mapping[str, float]) -> bool:
     """Whether late requests are counted, and too few came to say that the target holds."""
     is_counted = window.above is not None or not window.n
-    return is_counted and Late(windows=1, n=window.n).probability(c["late"]) > c["fine"]
+    return is_counted and window.n < enough(c["late"], c["fine"])
 
 
 def _is_calm(late: Late, c: Mapping[str, float]) -> bool:

@@ -57,10 +57,11 @@ def pooled(history: History, name: str) -> dict[str, float]:
     """
     now, c = history.now, history.constants
     noted = history.memory.get("pools", {}).get(name) or NO_POOL
-    pool, covered_s = Late.of_json(noted), float(noted["s"])
-    second = _second(_fresh(history, now.groups[name]))
-    if second is None or now.t_s - float(noted["at"]) < 1 - 1e-6:
+    is_due = now.t_s - float(noted["at"]) >= 1 - 1e-6
+    second = _second(_fresh(history, now.groups[name])) if is_due else None
+    if second is None:
         return dict(noted)
+    pool, covered_s = Late.of_json(noted), float(noted["s"])
     end_s, length_s = now.t_s - second.age_ms / 1000, second.length_ms / 1000
     if end_s - length_s < float(noted["end"]) - NEAR * length_s:
         return dict(noted)  # it is in the pool, or a part of it

@@ -7,11 +7,13 @@ not escape, so a name could be followed by a line of its own: a mount or a user 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PART_BYTES = 1 << 14
 MOUNTS = Path("/proc/self/mountinfo")
 _BLANK = re.compile(r"[ \t]+")
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -44,8 +46,16 @@ def text(path: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb", buffering=0) as file:  # without a buffer: a manager reads ten a round
-        return file.readall().decode("utf-8", "replace")
+    handle = os.open(
+        path, os.O_RDONLY | os.O_CLOEXEC
+    )  # no file object: a manager reads ten a round
+    try:
+        parts = []
+        while part := os.read(handle, PART_BYTES):  # the kernel hands over a page at a time
+            parts.append(part)
+    finally:
+        os.close(handle)
+    return b"".join(parts).decode("utf-8", "replace")
 
 
 def lines(result: str) -> list[str]:

@@ -81,7 +81,9 @@ class Diag:
     def _opened(self) -> socket.socket:
         kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOCK_DIAG)
         self._kernel, self._close = kernel, weakref.finalize(self, kernel.close)
-        kernel.settimeout(WITHIN_S)
+        within = struct.pack("@ll", 0, round(WITHIN_S * 1e6))  # struct timeval
+        for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # without a poll before each call
+            kernel.setsockopt(socket.SOL_SOCKET, way, within)
         return kernel
 
 

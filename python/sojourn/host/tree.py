@@ -6,6 +6,7 @@ machine. What cannot be read is None: an absent file is a fact, not an error.
 
 from __future__ import annotations
 
+import os
 import string
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,7 +58,7 @@ class Tree:
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a folder, sorted; none if it cannot be read."""
         try:
-            return tuple(sorted(entry.name for entry in self.path(path).iterdir()))
+            return tuple(sorted(os.listdir(self.path(path))))  # noqa: PTH208  # ten times a second
         except OSError:
             return ()
 

@@ -82,9 +82,13 @@ def not_itself(group: Managed) -> None:
         )
 
 
-def refused(name: str, what: str, why: str) -> RunFault:
+class RefusedFault(RunFault):
+    """A group does not have what it was to have."""
+
+
+def refused(name: str, what: str, why: str) -> RefusedFault:
     """The fault of a group that does not have what it was to have."""
-    return RunFault(
+    return RefusedFault(
         f"{name} cannot be given {what}: {why}",
         at=f"groups.{name}",
         fix="see `sojourn doctor`, and docs/howto/manage.md",

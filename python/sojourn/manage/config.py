@@ -55,7 +55,8 @@ class GroupSpec(Part):
         if bool(self.cgroup) == bool(self.pid):
             raise ValueError('name either cgroup = "/PATH" or pid = NUMBER')
         path = self.cgroup
-        if path and (not path.startswith("/") or posixpath.normpath(path) != path or path == "/"):
+        is_plain = path.startswith("/") and not path.startswith("//") and path != "/"
+        if path and not (is_plain and posixpath.normpath(path) == path):
             raise ValueError(
                 "cgroup is a path below the mount, such as /batch, without .. and not /"
             )

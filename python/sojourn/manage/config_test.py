@@ -53,6 +53,7 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
         ('cgroup = "/web"', 'cgroup = "/"', "cgroup is a path below the mount"),
         ('cgroup = "/web"', 'cgroup = "/a/../../b"', "cgroup is a path below the mount"),
         ('cgroup = "/web"', 'cgroup = "web"', "cgroup is a path below the mount"),
+        ('cgroup = "/web"', 'cgroup = "//batch"', "cgroup is a path below the mount"),
         ('cgroup = "/web"', 'cgroup = "/web"\npid = 3', "name either cgroup"),
         ('target = "1ms"', "", "needs a target"),
         ('target = "1ms"', 'target = "soon"', "is not a time"),

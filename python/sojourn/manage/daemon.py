@@ -16,11 +16,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from sojourn import disk
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
+from sojourn.controllers.rule import OfKind
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
 from sojourn.manage import abreast, basis, checks, ending, reload
@@ -32,9 +31,10 @@ from sojourn.manage.groups import Managed
 from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
 from sojourn.manage.parts import Parts, opened
+from sojourn.manage.record import Record
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.signals import Signals
-from sojourn.manage.trouble import Trouble
+from sojourn.manage.trouble import Trouble, unless_paused
 from sojourn.manage.watch import Watch
 from sojourn.places.ledger import Book
 
@@ -63,7 +63,7 @@ class Manager:
     _guard: Guard | None = None
     _parts: Parts | None = None
     _is_reload_asked: bool = False
-    _record: IO[bytes] | None = None
+    _record: Record | None = None
     _capped: str = ""
     _rounds_seen: Rounds = field(default_factory=Rounds)
     _absent: Absent = field(default_factory=Absent)
@@ -129,12 +129,7 @@ class Manager:
         self._parts = opened(self.config, self.groups)
         stack.callback(self._close)
         if self.config.record:
-            path = Path(self.config.record)
-            try:
-                self._record = disk.append(path)
-            except OSError as error:
-                raise disk.disk_fault(error, path) from None
-            stack.callback(disk.shut, self._record)
+            self._record = Record(self.config.record, stack)
         return Watch(self.groups, Signals(self.tree, cpus), self.audit, self._absent)
 
     def _close(self) -> None:
@@ -180,27 +175,39 @@ class Manager:
             if self._is_reload_asked and self._reload():
                 looks.clear()
                 memory = {}
+            watch.is_each = self._record is not None or not isinstance(self._ready.rule, OfKind)
             look = watch.look(self._ready.source)
-            self._write(look)
+            if self._record is not None:
+                self._record.write(look)
             trouble = troubles.of(look, self.config, self._ready, self._guard)
             self._show(look, is_capped=bool(trouble))
-            if trouble or self._capped or watch.has_returned:
-                if trouble:
-                    self._cap(trouble)
-                else:
-                    self._resume()
+            if not trouble and not self._capped and not watch.has_returned:
+                looks.append(look)
+                trouble, memory = self._decide(looks, memory)
+            elif not trouble:
+                trouble = unless_paused(self._resume, self._guard, self.config)
+                looks.clear()  # it decides on a look at the levels that are in force from now on
+            if trouble:
+                self._cap(trouble)
                 looks.clear()
+            if not looks:
                 memory = {}
-                continue  # it decides on a look at the levels that are in force from now on
-            looks.append(look)
-            ready = self._ready.rule
-            decision = ready.decide(
-                History(looks=tuple(looks), memory=memory, constants=ready.constants)
-            )
-            memory = decision.memory
+
+    def _decide(
+        self, looks: deque[Look], memory: Mapping[str, Any]
+    ) -> tuple[str, Mapping[str, Any]]:
+        """Decide on the newest look: why the caps are in force instead, and the rule's memory."""
+        ready = self._ready.rule
+        decision = ready.decide(
+            History(looks=tuple(looks), memory=memory, constants=ready.constants)
+        )
+
+        def act() -> None:
             for change in decision.changes:
-                self._change(change, look)
+                self._change(change, looks[-1])
             abreast.put(self.groups)
+
+        return unless_paused(act, self._guard, self.config), decision.memory
 
     def _late_s(self) -> float:
         """How long ago the round before this one was, if that is too long."""
@@ -351,15 +358,6 @@ class Manager:
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:
         """Whether the services alone are within their targets."""
         self.audit.say("alone", how=how, services=services or {})
-
-    def _write(self, look: Look) -> None:
-        if self._record is None:
-            return
-        try:
-            self._record.write(look.model_dump_json().encode() + b"\n")
-            self._record.flush()
-        except OSError as error:
-            raise disk.disk_fault(error, Path(self.config.record)) from None
 
 
 def explained(look: Look, decision: Decision) -> str:

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
@@ -15,8 +16,8 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs.testing import MOUNT, FakeV2, put
+from sojourn.manage import checks, ending, members, testing
 from sojourn.manage import config as configs
-from sojourn.manage import ending, members, testing
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.daemon import Manager
@@ -25,6 +26,7 @@ from sojourn.manage.groups import Managed
 from sojourn.manage.metrics import Metrics
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.testing import TREE, Stand
+from sojourn.manage.trouble import unless_paused
 from sojourn.run.journal import Journal
 
 __all__ = ["here", "state"]
@@ -233,3 +235,20 @@ def test_metrics_name_the_rule_that_a_reload_brought_and_no_caps_of_a_dry_run(
         if book is not None:
             book.close()
     assert seen == [("static", True), ("static", False)]
+
+
+@pytest.mark.parametrize(("heard", "ends"), [("capped", False), ("", True), ("gone", True)])
+def test_a_pause_between_two_steps_is_no_fault_of_a_knob(heard: str, *, ends: bool) -> None:
+    """The warden has set the caps meanwhile, so what the manager sets does not read back."""
+    config: Any = SimpleNamespace(paused_s=5.0)
+    guard: Any = SimpleNamespace(beat=lambda: heard)
+
+    def act() -> None:
+        raise checks.refused("batch", "egress 1000", "quota was set to 40000 us and reads 5000 us")
+
+    if ends:
+        with pytest.raises(RunFault, match="cannot be given" if not heard else "has ended"):
+            unless_paused(act, guard, config)
+    else:
+        assert unless_paused(act, guard, config) == "the manager was paused for more than 5 s"
+    assert unless_paused(lambda: None, guard, config) == ""

@@ -227,13 +227,12 @@ class Managed(Named):
 
     def lies(self) -> str:
         """Where what was set does not read back; "": all of it does."""
-        text, allocation = self._read_cpu(), self.allocation
-        if self.cpu is not None and (cpu := self._lies_of(self.cpu, text)):
+        if self.cpu is not None and (cpu := self._lies_of(self.cpu)):
             return cpu
-        own = self.cpuset and placed.lies(self.cpuset, allocation.cores, self.own, self.cpus)
+        own = self.cpuset and placed.lies(self.cpuset, self.allocation.cores, self.own, self.cpus)
         return own or self._lies_beyond_cpu()
 
-    def _lies_of(self, cpu: knob_groups.Group, text: Allocation) -> str:
+    def _lies_of(self, cpu: knob_groups.Group) -> str:
         allocation = self.allocation
         if self.spec.pid and cpu.elsewhere([self.spec.pid]):
             return f"process {self.spec.pid} was moved out of its group"
@@ -241,11 +240,11 @@ class Managed(Named):
         wanted = quotas.quota_us(self.quota_in_force, period)
         if wanted != now:
             return f"quota was set to {quotas.text(wanted)} us and reads {quotas.text(now)} us"
-        if allocation.idle != text.idle:
-            return f"cpu.idle was set to {allocation.idle:d} and reads {text.idle:d}"
-        if not allocation.idle and allocation.weight != text.weight:
-            return f"weight was set to {allocation.weight} and reads {text.weight}"
-        return ""
+        if allocation.idle != (idle := bool(self._limit(CpuIdle).read_back(cpu))):
+            return f"cpu.idle was set to {allocation.idle:d} and reads {idle:d}"
+        weight = allocation.weight if idle else max(1, self._limit(CpuWeight).read_back(cpu))
+        wrong = f"weight was set to {allocation.weight} and reads {weight}"
+        return wrong if allocation.weight != weight else ""
 
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be."""

@@ -30,6 +30,7 @@ from sojourn.manage.spared import Spared
 
 #: Of one core, that these readings of all groups together may take.
 FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 6e-4, 4e-4
+LISTENING_SHARE = 3e-4  # where no rule reads what waits to be accepted: else at each look
 FACTS_S = 2.0  # at least between two looks at what changes seldom
 ACCOUNTS_S = 0.45  # and at what only grows: as often as the machine's own pressure is read
 ACCEPT, RECEIVE = facts.QUEUES
@@ -56,6 +57,7 @@ class _State:
     missing: dict[str, str] = field(default_factory=dict)
     of_facts: Spared = field(default_factory=lambda: Spared(FACTS_SHARE, FACTS_S))
     of_queues: Spared = field(default_factory=lambda: Spared(QUEUES_SHARE))
+    of_listening: Spared = field(default_factory=lambda: Spared(LISTENING_SHARE))
     of_accounts: Spared = field(default_factory=lambda: Spared(ACCOUNTS_SHARE, ACCOUNTS_S))
 
     def put(self, name: str, value: float | None, t_s: float, why: str = UNREADABLE) -> None:
@@ -83,7 +85,11 @@ class _State:
 
 
 class Leading:
-    """Reads them, and remembers the reading before."""
+    """Reads them, and remembers the reading before.
+
+    Attributes:
+        is_each: whether somebody may need what waits to be accepted as it is at each look.
+    """
 
     def __init__(self, tree: Tree) -> None:
         """Nothing was read yet.
@@ -91,6 +97,7 @@ class Leading:
         Args:
             tree: the machine's files.
         """
+        self.is_each = True
         self._tree = tree
         self._diag = sockets.diag(tree)
         self._states: dict[str, _State] = {}
@@ -130,11 +137,12 @@ class Leading:
 
     def _read_queues(self, state: _State, t_s: float) -> None:
         now, diag = state.facts, None if state.facts.at else self._diag
-        if diag:
-            state.put(ACCEPT, _waiting(diag.queues(LISTEN, now.ports), LISTEN, now), t_s)
+        count = sum(bool(one.facts.ports) for one in self._states.values())
+        if diag and (self.is_each or state.of_listening.is_due(t_s)):
+            with state.of_listening.reading(t_s, count):
+                state.put(ACCEPT, _waiting(diag.queues(LISTEN, now.ports), LISTEN, now), t_s)
         if not state.of_queues.is_due(t_s):
             return
-        count = sum(bool(one.facts.ports) for one in self._states.values())
         with state.of_queues.reading(t_s, count):
             every: list[Queue] | None = []
             if diag is None:

@@ -53,7 +53,10 @@ class Notes:
         knob_groups.write(self.tree, path, text)
 
     def note(self, key: str, steps: Sequence[Step]) -> None:
-        """Note what is about to be written; the note before, of the same file, is crossed out."""
+        """Note what is about to be written; the note before, of the same file, is crossed out.
+
+        What is in the file by that one is in the new note as well, because nothing is written yet.
+        """
         results = []
         for path, text in steps:
             name = posixpath.basename(path)
@@ -64,11 +67,17 @@ class Notes:
                 old="",
                 new=text,
             )
-            noted = self._settings.get(path)
-            old = settings.read(one, self.tree) if noted is None else noted.old
-            self._settings[path] = replace(one, old=old or "")
-            self._made.setdefault(path, set()).add(text)
-            results += self._as_cap(self._settings[path]) if key == CAP else [self._settings[path]]
+            noted, now = self._settings.get(path), settings.read(one, self.tree)
+            made = self._made.setdefault(path, set())
+            one = self._settings[path] = replace(
+                one, old=(now if noted is None else noted.old) or ""
+            )
+            if key == CAP:
+                results += self._as_cap(one)
+            else:  # who dies before the next write has the file as it is now
+                is_own = now in made - {text}
+                results += [*([replace(one, new=now or "")] if is_own else []), one]
+            made.add(text)
         # A signal in between would leave an entry that is never crossed out.
         with signals.deaf():
             before = self._entries.pop(key, None)

@@ -180,3 +180,25 @@ def test_what_cannot_be_put_back_stays_noted(
     assert file.read_text() == "20000\n"
     journal.close()
     assert not journal.path.exists()
+
+
+def test_who_dies_between_two_texts_leaves_what_is_in_the_file_noted(
+    notes: Notes, file: Path, journal: Journal
+) -> None:
+    """The note before is crossed out by then, and the text of the new one is not written yet."""
+    notes.write(QUOTA, "50000")
+    notes.write(QUOTA, "60000")
+    for text in ("20000", "70000", "80000"):  # the first is what was there before the manager
+        notes.note(QUOTA, [(QUOTA, text)])  # and the kernel refuses it
+        assert file.read_text().strip() == "60000"
+        assert undone_of(journal) == {"60000": "20000", text: "20000"}
+    notes.write(QUOTA, "90000")
+    notes.write(QUOTA, "50000")
+    assert undone_of(journal) == {"90000": "20000", "50000": "20000"}
+
+
+def undone_of(journal: Journal) -> dict[str, str]:
+    """What a file would be given by who reads the journal, by the text that is in it then."""
+    (left,) = read(journal.path.parent)
+    every = [one for entry in left.entries for one in entry.facts["settings"]]
+    return {one["new"]: one["old"] for one in every}

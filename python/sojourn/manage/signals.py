@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
 from sojourn.host import reading
-from sojourn.host.tree import Tree, as_int
+from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage import accounts, limits
 from sojourn.manage.groups import Managed
-from sojourn.text import schedstat
+from sojourn.manage.open_files import OpenFiles
+from sojourn.manage.threads import Threads
 from sojourn.text.schedstat import Schedstat
 
 HOST_S = 0.45  # between two readings of the machine's own signals
@@ -48,25 +49,29 @@ class Signals:
     tree: Tree
     cpus: tuple[int, ...] = ()
     _before: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
-    _threads: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
+    _turns: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
     _accounts: dict[str, str] = field(default_factory=dict)
+    _files: dict[str, tuple[OpenFiles, Threads]] = field(default_factory=dict)
     _host: dict[str, Signal] = field(default_factory=dict)
     _host_s: float = 0.0
 
     def forget(self, name: str) -> None:
         """A group vanished; one of its name is another, which has counted less."""
         self._before = {key: one for key, one in self._before.items() if key[0] != name}
-        self._threads.pop(name, None)
+        self._turns.pop(name, None)
+        if (files := self._files.pop(name, None)) is not None:
+            files[0].close()
 
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
         results: dict[str, float | None] = {}
         cpu, is_service = group.cpu, not group.is_best_effort
         is_asked = cpu is not None and (is_service or cpu.version == 2)
-        counts = _stats(cpu) if cpu is not None and is_asked else {}
-        used_s = self._used_s(group, counts)
+        files, of_threads = self._open(group.name)
+        counts = _stats(files.whole(f"{cpu.folder}/cpu.stat")) if cpu and is_asked else {}
+        used_s = self._used_s(group, counts, files)
         if used_s is None or is_service:
-            threads = _schedstats(group.pids(), self.tree)
+            threads = of_threads.schedstats(group.pids())
             used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
                 results["runq_delay_ms"] = self._delay_ms(group.name, threads)
@@ -79,6 +84,13 @@ class Signals:
             moved = accounts.disk_bytes(self.tree, io.folder, io.version, group.disk)
             results["io"] = self._rate((group.name, "io"), moved, t_s)
         return {name: Signal(value=value) for name, value in results.items() if value is not None}
+
+    def _open(self, name: str) -> tuple[OpenFiles, Threads]:
+        """Files of a group that stay open from one look to the next."""
+        if name not in self._files:
+            files = OpenFiles(self.tree)
+            self._files[name] = files, Threads(self.tree, files)
+        return self._files[name]
 
     def of_host(self, t_s: float) -> dict[str, Signal]:
         """What the machine did since the last reading, which is at most `HOST_S` old.
@@ -107,7 +119,7 @@ class Signals:
         }
         return self._host
 
-    def _used_s(self, group: Managed, counts: Mapping[str, int]) -> float | None:
+    def _used_s(self, group: Managed, counts: Mapping[str, int], files: OpenFiles) -> float | None:
         """CPU time by the group's own account; None: it has none."""
         if group.cpu is None:
             return None
@@ -117,7 +129,7 @@ class Signals:
         if group.name not in self._accounts:
             self._accounts[group.name] = _account(group, self.tree)
         path = self._accounts[group.name]
-        used_ns = self.tree.number(path) if path else None
+        used_ns = reading.count(files.whole(path) or b"") if path else None
         return None if used_ns is None else used_ns / 1e9
 
     def _rate(self, key: tuple[str, str], total: float | None, t_s: float) -> float | None:
@@ -141,7 +153,7 @@ class Signals:
         Only the last reading stays, so threads that ended take no memory. One that has the number
         of such a thread has counted less, and is left out once.
         """
-        before, self._threads[name] = self._threads.get(name, {}), dict(threads)
+        before, self._turns[name] = self._turns.get(name, {}), dict(threads)
         wait_ns, times, is_known = 0.0, 0.0, False
         for tid, now in threads.items():
             was = before.get(tid)
@@ -154,16 +166,6 @@ class Signals:
         return wait_ns / times / 1e6 if times else 0.0
 
 
-def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, Schedstat]:
-    """What the scheduler counts, by thread."""
-    schedstats = {}
-    for pid in pids:
-        for tid in tree.names(f"/proc/{pid}/task"):
-            if known := schedstat.parse(reading.whole(tree, schedstat.path(pid, tid))):
-                schedstats[int(tid)] = known
-    return schedstats
-
-
 def _account(group: Managed, tree: Tree) -> str:
     """The file of version 1 that counts its CPU time; "": there is none."""
     result = knob_groups.find(tree, "cpuacct")
@@ -172,10 +174,14 @@ def _account(group: Managed, tree: Tree) -> str:
     return posixpath.join(result.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
 
 
-def _stats(group: knob_groups.Group) -> dict[str, int]:
+def _stats(text: bytes | None) -> dict[str, int]:
     """Counts of cpu.stat by their names."""
-    lines = (line.split() for line in group.text("cpu.stat").splitlines())
-    counts = {words[0]: as_int(words[1]) for words in lines if len(words) == 2}
+    lines = (line.split() for line in (text or b"").split(b"\n"))
+    counts = {
+        words[0].decode("ascii", "replace"): reading.count(words[1])
+        for words in lines
+        if len(words) == 2
+    }
     return {name: count for name, count in counts.items() if count is not None}
 
 

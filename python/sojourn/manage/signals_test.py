@@ -70,12 +70,13 @@ def written(root: Path, files: Mapping[str, str]) -> Tree:
     return Tree(root)
 
 
-def service(stat: str = "") -> Any:
+def service(signals: Signals, stat: str = "") -> Any:
     """A group of one process, 7, with this cpu.stat."""
+    written(signals.tree.root, {"group/cpu.stat": stat})
     return SimpleNamespace(
         name="web",
         is_best_effort=False,
-        cpu=SimpleNamespace(version=2, text=lambda _name: stat),
+        cpu=SimpleNamespace(version=2, folder="/group"),
         pids=lambda: (7,),
     )
 
@@ -113,25 +114,27 @@ def test_throttled_periods_and_all_periods_are_those_since_the_reading_before(
     tmp_path: Path,
 ) -> None:
     signals = Signals(written(tmp_path, {}))
-    signals.of_group(service("usage_usec 0\nnr_periods 100\nnr_throttled 40"), 0.0)
-    result = signals.of_group(service("usage_usec 0\nnr_periods 120\nnr_throttled 47"), 0.1)
+    signals.of_group(service(signals, "usage_usec 0\nnr_periods 100\nnr_throttled 40"), 0.0)
+    result = signals.of_group(
+        service(signals, "usage_usec 0\nnr_periods 120\nnr_throttled 47"), 0.1
+    )
     assert (result["throttled"].value, result["periods"].value) == (7, 20)
 
 
 def test_a_group_that_is_made_anew_is_not_compared_with_the_one_before_it(tmp_path: Path) -> None:
     signals = Signals(written(tmp_path, {}))
-    signals.of_group(service("usage_usec 1000000\nnr_throttled 4"), 0.0)
+    signals.of_group(service(signals, "usage_usec 1000000\nnr_throttled 4"), 0.0)
     signals.forget("web")
     signals.forget("other")
-    result = signals.of_group(service("usage_usec 9000000\nnr_throttled 9"), 10.0)
+    result = signals.of_group(service(signals, "usage_usec 9000000\nnr_throttled 9"), 10.0)
     assert not {"cpu", "throttled"} & result.keys(), "it has counted more by now than the other had"
-    again = signals.of_group(service("usage_usec 9500000\nnr_throttled 9"), 11.0)
+    again = signals.of_group(service(signals, "usage_usec 9500000\nnr_throttled 9"), 11.0)
     assert again["cpu"].value == pytest.approx(0.5)
 
 
 def test_a_group_is_not_taken_for_the_machine_by_its_name(tmp_path: Path) -> None:
     signals = Signals(written(tmp_path, {"proc/stat": machine(10)}))
-    one = service("usage_usec 1000000")
+    one = service(signals, "usage_usec 1000000")
     one.name = "host"
     for t_s in (0.0, 1.0):
         result = {**signals.of_group(one, t_s)}, signals.of_host(t_s)
@@ -145,11 +148,11 @@ def test_threads_that_ended_take_no_memory_and_their_numbers_may_come_again(
     folder = tmp_path / "proc/7/task"
     for number in range(100, 200):
         written(tmp_path, {f"proc/7/task/{number}/schedstat": "5000000 9000000 9"})
-        signals.of_group(service(), float(number))
+        signals.of_group(service(signals), float(number))
         (folder / f"{number}/schedstat").unlink()
-    assert sum(map(len, signals._threads.values())) == 1
+    assert sum(map(len, signals._turns.values())) == 1
     assert len(signals._before) < 10
     written(tmp_path, {"proc/7/task/199/schedstat": "0 1000000 1"})
-    assert "runq_delay_ms" not in signals.of_group(service(), 200.0), "it is another thread"
+    assert "runq_delay_ms" not in signals.of_group(service(signals), 200.0), "it is another thread"
     written(tmp_path, {"proc/7/task/199/schedstat": "0 5000000 3"})
-    assert signals.of_group(service(), 201.0)["runq_delay_ms"].value == pytest.approx(2.0)
+    assert signals.of_group(service(signals), 201.0)["runq_delay_ms"].value == pytest.approx(2.0)

@@ -184,6 +184,8 @@ class Source:
             if not part:
                 return
             self._take(part, t_s)
+            if len(part) < PART_BYTES:
+                return
 
     def _take(self, part: bytes, t_s: float) -> None:
         *lines, rest = (self._rest + part).split(b"\n")

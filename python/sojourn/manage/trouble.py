@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Look
 from sojourn.errors import RunFault
 from sojourn.manage.bites import Bites
+from sojourn.manage.checks import RefusedFault
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
 from sojourn.manage.guard import Guard
@@ -79,6 +80,20 @@ class Trouble:
                 fix="see who else sets it; the manager does not go on beside another one",
             )
         return ""
+
+
+def unless_paused(act: Callable[[], None], guard: Guard | None, config: Config) -> str:
+    """Set levels; why the warden has set the caps meanwhile, which is no fault; "": it has not.
+
+    The manager may be paused between two of its steps. It finds the caps then, not what it set.
+    """
+    try:
+        act()
+    except RefusedFault:
+        if paused := _heard(guard, config):
+            return paused
+        raise
+    return ""
 
 
 def _heard(guard: Guard | None, config: Config) -> str:

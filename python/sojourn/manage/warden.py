@@ -33,7 +33,12 @@ def main(fd: int) -> None:
     """Watch one manager until it ends."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    manager = socket.socket(fileno=fd)
+    with socket.socket(fileno=fd) as manager:
+        watch(manager)
+
+
+def watch(manager: socket.socket) -> None:
+    """Do what it asks for, until it ends."""
     spec = asked(manager)
     if spec is None:
         return
@@ -47,14 +52,15 @@ def main(fd: int) -> None:
         if heard:
             reported = []
             continue
+        if heard is None:
+            tell(manager)
         refused = cap(caps)
         if refused != reported:
             report(refused)
             reported = refused
         if heard == b"":
             return
-        with contextlib.suppress(OSError):
-            manager.send(b"c", socket.MSG_DONTWAIT)
+        tell(manager)
 
 
 def asked(manager: socket.socket) -> dict[str, Any] | None:
@@ -76,6 +82,15 @@ def hear(manager: socket.socket) -> bytes:
         return manager.recv(4096)
     except ConnectionError:
         return b""
+
+
+def tell(manager: socket.socket) -> None:
+    """Say that the caps are set. Before it is done as well: whoever sees one must know the reason.
+
+    A manager that was paused may wake in between.
+    """
+    with contextlib.suppress(OSError):
+        manager.send(b"c", socket.MSG_DONTWAIT)
 
 
 def cap(caps: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +45,27 @@ def test_while_the_manager_is_paused_caps_are_written_again(tmp_path: Path) -> N
         assert until(lambda: path.read_text() == "5")
         assert guard.beat() == "capped"
         assert until(lambda: guard.beat() == "")
+
+
+def test_a_manager_that_wakes_while_caps_are_written_knows_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may see the caps before they are all there, and must not take them for somebody else's."""
+    mine, others = socket.socketpair()
+    order: list[str] = []
+
+    def cap(_caps: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        order.append(mine.recv(10).decode())
+        mine.send(b"q")
+        return []
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(warden, "cap", cap)
+    with mine:
+        mine.sendall(json.dumps({"caps": [], "paused_s": 0.01}).encode() + b"\n")
+        warden.main(others.detach())
+        assert order == ["rc"]
+        assert mine.recv(10) == b"c", "what was written meanwhile is reported as well"
 
 
 def test_a_warden_that_cannot_be_started_is_a_fault_and_leaves_nothing_open(

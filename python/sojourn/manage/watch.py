@@ -45,6 +45,8 @@ class Watch:
         groups: that are there, by name; one that vanished is taken out, and that is reported.
         absent: that vanished; one that was made anew is put in again.
         has_returned: whether one was, at the last look.
+        is_each: whether a foreign program may decide on a look, now or in a replay. Our own rules
+            need no queue of sockets, so it is read less often for these, and says its age.
     """
 
     groups: dict[str, Managed]
@@ -53,6 +55,7 @@ class Watch:
     absent: Absent = field(default_factory=Absent)
     began_s: float = field(default_factory=time.monotonic)
     has_returned: bool = False
+    is_each: bool = True
     _leading: Leading = field(init=False)
     _names: tuple[str, ...] = ()
     _cpus: int = 0
@@ -66,6 +69,7 @@ class Watch:
     def look(self, source: Feed | None) -> Look:
         """What is seen now; RunFault where a role has no group any more, and none can come back."""
         now_s = time.monotonic()
+        self._leading.is_each = self.is_each
         for name in [name for name, one in self.groups.items() if not one.is_there]:
             self.audit.say(GONE, group=name)
             self._leading.forget(name)

@@ -20,7 +20,7 @@ from sojourn.knobs.settings import Setting
 from sojourn.run import journal, moving
 from sojourn.run.journal import Journal
 from sojourn.run.moving import CpuSets
-from sojourn.run.restore import restore
+from sojourn.run.restore import _names, restore
 
 ROOM = CpuSets(server=(1,), client=(0,), usable=(0, 1))
 BIG = CpuSets(server=(2, 3), client=(1,), usable=(0, 1, 2, 3))
@@ -287,3 +287,11 @@ def test_masks_are_read_as_they_are_written(cpus: tuple[int, ...]) -> None:
     assert settings.file_cpus(mask, settings.file_text(mask, cpus)) == cpus
     listed = "/proc/irq/1/smp_affinity_list"
     assert settings.file_cpus(listed, settings.file_text(listed, cpus)) == cpus
+
+
+def test_a_limit_of_a_disk_or_a_stopped_group_is_named_and_not_taken_for_cpus() -> None:
+    def one(kind: str) -> Setting:
+        return Setting(kind=kind, what=f"{kind} of batch", path="/x", old="1", new="2")
+
+    names = _names([one(settings.DISK), one(settings.FREEZER), one(settings.FILE)])
+    assert names == "disk of batch, freezer of batch, CPUs of 1 tasks and interrupts"

@@ -151,12 +151,12 @@ def _settings(entry: Entry, result: Left) -> Undone | None:
     return Undone(what=_names(changed), how=how, is_done=not stuck)
 
 
-_NAMED = (settings.TEXT, settings.CHOICE, settings.AUTOGROUP)  # of which each is named
+_COUNTED = (settings.FILE, settings.AFFINITY, settings.POLICY)  # of which there may be thousands
 
 
 def _names(changed: Sequence[Setting]) -> str:
     """What was found changed, in words."""
-    texts = [s.what for s in changed if s.kind in _NAMED]
+    texts = [s.what for s in changed if s.kind not in _COUNTED]
     ordered = sum(s.kind == settings.POLICY for s in changed)
     moved = len(changed) - len(texts) - ordered
     counts = ((moved, "CPUs of {} tasks and interrupts"), (ordered, "scheduling of {} threads"))
