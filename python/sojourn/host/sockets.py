@@ -101,7 +101,7 @@ def _answer(kernel: socket.socket) -> list[Queue]:
 def diag(tree: Tree) -> Diag | None:
     """One that works on this tree's machine; None: none does.
 
-    It is not tried where the kernel would load a module, because that stays after the manager.
+    It is not tried where the kernel would load a module, because that stays afterwards.
     """
     if not tree.is_live or (
         tree.exists(MODULES) and not tree.exists(LOADED) and not _is_built_in()
