@@ -1,4 +1,4 @@
-"""Small files of the kernel that are read at each look, and stay open until the next one.
+"""Kernel files that stay open between looks.
 
 To open and to close a file takes the kernel several times as long as to read it. Only files are
 read here that the kernel writes anew, and as a whole, for each reading from the begin (one record

@@ -1,4 +1,4 @@
-"""A process and all that came of it, as long as somebody looks again and again."""
+"""A process and all that came of it, look by look."""
 
 from __future__ import annotations
 

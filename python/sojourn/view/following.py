@@ -1,4 +1,4 @@
-"""Records that pages follow: each is looked at once for all its pages, between two loads.
+"""Records that pages follow: looked at once, between two loads.
 
     a point's outcome is stored ─► its page is computed ─► each page is sent the lines that changed
     the next load runs          ─► nothing, unless somebody opens a page
