@@ -13,7 +13,7 @@ the server's side saw, what the referee says, and the truth.
 tenth of what they can (no one must be named). A run is disturbed if a thread of the bench that only
 sleeps was late by 50 ms, or if strangers used 0.3 s of CPU time: then both sides were crowded.
 `--undisturbed N` goes on until there are N undisturbed runs of each kind, for 3 N rounds at most.
-`cost`: throughput of wrk with the tap over without.
+`cost`: throughput of wrk with the referee, and with its hooks alone, over that without.
 
 Rows are written into bench/judge/runs as JSON lines.
 """
@@ -23,7 +23,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -55,6 +57,7 @@ PERIODS_S = {20: 0.487, 200: 1.943, 2000: 5.877}
 SECONDS = {20: 8, 200: 10, 2000: 18}
 FIRST_S = 0.6  # of the load before the first stop
 LOAD = Path(sys.executable).parent / "sojourn-load"
+TRACE = LOAD.with_name("sojourn-trace")
 MUCH = {"hey": 60_000, "vegeta": 60_000, "bombardier": 200_000, "autocannon": 100_000}
 KEYS = ((0.9, "p90"), (0.99, "p99"), (0.999, "p999"))
 LATE_S = 0.05  # of a thread of this bench that sleeps: somebody stopped or crowded it
@@ -244,20 +247,42 @@ def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def cost(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Requests/s of wrk (one thread, 20 connections) with the tap and without, in turn."""
+    """Requests/s of wrk (one thread, 20 connections): nothing, the hooks alone, the referee."""
     tool = next(one for one in TOOLS if one.name == "wrk")
-    with started("http", SERVER_CPU) as (_, port):
+    with started("http", SERVER_CPU) as (server, port):
         argv = tool.argv(f"http://127.0.0.1:{port}/4k", 0, asked.seconds)
+
+        def alone() -> str:
+            command = ["taskset", "-c", str(CLIENT_CPU), *argv]
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+        def hooked() -> str:
+            with timed(server, port):
+                return alone()
+
+        ways = {"without": alone, "hooks": hooked, "with": lambda: judged(port, argv)[1]}
         for number in range(asked.rounds):
-            done = subprocess.run(
-                ["taskset", "-c", str(CLIENT_CPU), *argv],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            _, text = judged(port, argv)
-            rates = [rate_of(one) for one in (done.stdout, text)]
-            yield {"what": "cost", "round": number, "without": rates[0], "with": rates[1]}
+            order = random.sample(list(ways), len(ways))
+            rates = {name: rate_of(ways[name]()) for name in order}
+            yield {"what": "cost", "round": number, "seconds": asked.seconds, **rates}
+
+
+@contextlib.contextmanager
+def timed(server: int, port: int) -> Iterator[None]:
+    """The tap without the referee."""
+    with tempfile.TemporaryDirectory() as name:
+        words = f"--pid {server} --port {port} --duration 60s --buffer 64MiB"
+        files = ["--times", f"{name}/times.parquet", "--json", f"{name}/times.json"]
+        tracer = subprocess.Popen(
+            [str(TRACE), *words.split(), *files], stderr=subprocess.PIPE, text=True
+        )
+        assert tracer.stderr is not None  # noqa: S101  # it was asked for
+        tracer.stderr.readline()
+        try:
+            yield
+        finally:
+            tracer.send_signal(signal.SIGINT)
+            tracer.communicate(timeout=30)
 
 
 def rate_of(text: str) -> float:
@@ -287,10 +312,26 @@ def summary(rows: list[dict[str, Any]]) -> str:
         good = sum(right in row["limit"] for row in own)
         text = f"{what}: '{right}' is named in {good} of {len(own)}, {left_out} disturbed left out"
         lines += [text] if every else []
-    ratios = [row["with"] / row["without"] for row in rows if row["what"] == "cost"]
-    if ratios:
-        lines.append(f"cost: throughput × {statistics.median(ratios):.3f}, {len(ratios)} pairs")
+    for name in ("with", "hooks"):
+        ratios = sorted(row[name] / row["without"] for row in rows if row["what"] == "cost")
+        if ratios:
+            low, high = ratios[_sure(len(ratios))], ratios[-1 - _sure(len(ratios))]
+            text = f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f}), {len(ratios)} pairs"
+            lines.append(f"cost: throughput {name} × {text}")
     return "\n".join(lines)
+
+
+def _sure(n: int) -> int:
+    """So many of n ratios at each end leave a sign test's 95 % interval between them.
+
+    >>> _sure(6), _sure(15)
+    (0, 3)
+    """
+    share, k = 0.5**n, 0
+    while share + math.comb(n, k + 1) * 0.5**n <= 0.025:
+        k += 1
+        share += math.comb(n, k) * 0.5**n
+    return k
 
 
 def main() -> int:
