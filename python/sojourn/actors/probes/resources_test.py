@@ -61,6 +61,17 @@ def wait(is_so: Callable[[], bool], within_s: float = 60.0) -> None:
         time.sleep(0.01)
 
 
+def wait_for_a_sample(pid: int) -> None:
+    """Until the sampler took one whole sample more: it waits for a signal between two samples."""
+
+    def waits() -> bool:
+        return "sigtimedwait" in Path(f"/proc/{pid}/wchan").read_text("ascii")
+
+    wait(waits)
+    asleep = proc.sleeps(pid, pid)
+    wait(lambda: proc.sleeps(pid, pid) > asleep and waits())
+
+
 @pytest.mark.skipif(
     os.geteuid() != 0 or not TUN.exists(), reason="a tap needs root and a kernel with tun"
 )
@@ -83,15 +94,11 @@ def test_bytes_of_a_guest_are_counted_at_a_real_tap_of_a_real_process(tmp_path: 
         program = str(programs.find("sojourn-counters"))
         sampler = [program, *use.words, "--json", str(record)]
         with subprocess.Popen(sampler) as counters:
-            wait(record.exists)
-            asleep = proc.sleeps(counters.pid, counters.pid)
-            wait(
-                lambda: proc.sleeps(counters.pid, counters.pid) > asleep + 2
-            )  # each after a sample
+            wait_for_a_sample(counters.pid)
             fake.stdin.write("go\n")
             fake.stdin.flush()
             assert fake.stdout.readline() == "sent\n"
-            time.sleep(0.2)
+            wait_for_a_sample(counters.pid)
             counters.terminate()
             assert counters.wait(60) == 0
         fake.kill()
