@@ -4,7 +4,7 @@ memcached on CPU 0, the client on CPU 1, its requests open-loop. The ways, each 
 random order:
 
     none      no listener
-    listen    a listener that nobody asks
+    listen    a listener without a reader
     text      asked once a second, as Prometheus does it at the shortest; classic buckets
     native    the same with native histograms
 

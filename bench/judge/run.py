@@ -23,11 +23,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import math
 import os
-import random
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -41,12 +38,13 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import cost  # noqa: E402
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
+from cost import CLIENT_CPU, SERVER_CPU  # noqa: E402
 from servers import family, started  # noqa: E402
 from tools import TOOLS, Tool  # noqa: E402
 
-CLIENT_CPU, SERVER_CPU = 1, 0
 RATES = {
     20: 1000,
     200: 1000,
@@ -57,7 +55,6 @@ PERIODS_S = {20: 0.487, 200: 1.943, 2000: 5.877}
 SECONDS = {20: 8, 200: 10, 2000: 18}
 FIRST_S = 0.6  # of the load before the first stop
 LOAD = Path(sys.executable).parent / "sojourn-load"
-TRACE = LOAD.with_name("sojourn-trace")
 MUCH = {"hey": 60_000, "vegeta": 60_000, "bombardier": 200_000, "autocannon": 100_000}
 KEYS = ((0.9, "p90"), (0.99, "p99"), (0.999, "p999"))
 LATE_S = 0.05  # of a thread of this bench that sleeps: somebody stopped or crowded it
@@ -246,49 +243,6 @@ def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     }
 
 
-def cost(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Requests/s of wrk (one thread, 20 connections): nothing, the hooks alone, the referee."""
-    tool = next(one for one in TOOLS if one.name == "wrk")
-    with started("http", SERVER_CPU) as (server, port):
-        argv = tool.argv(f"http://127.0.0.1:{port}/4k", 0, asked.seconds)
-
-        def alone() -> str:
-            command = ["taskset", "-c", str(CLIENT_CPU), *argv]
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-        def hooked() -> str:
-            with timed(server, port):
-                return alone()
-
-        ways = {"without": alone, "hooks": hooked, "with": lambda: judged(port, argv)[1]}
-        for number in range(asked.rounds):
-            order = random.sample(list(ways), len(ways))
-            rates = {name: rate_of(ways[name]()) for name in order}
-            yield {"what": "cost", "round": number, "seconds": asked.seconds, **rates}
-
-
-@contextlib.contextmanager
-def timed(server: int, port: int) -> Iterator[None]:
-    """The tap without the referee."""
-    with tempfile.TemporaryDirectory() as name:
-        words = f"--pid {server} --port {port} --duration 60s --buffer 64MiB"
-        files = ["--times", f"{name}/times.parquet", "--json", f"{name}/times.json"]
-        tracer = subprocess.Popen(
-            [str(TRACE), *words.split(), *files], stderr=subprocess.PIPE, text=True
-        )
-        assert tracer.stderr is not None  # noqa: S101  # it was asked for
-        tracer.stderr.readline()
-        try:
-            yield
-        finally:
-            tracer.send_signal(signal.SIGINT)
-            tracer.communicate(timeout=30)
-
-
-def rate_of(text: str) -> float:
-    return float(text.partition("Requests/sec:")[2].split()[0])
-
-
 def chosen(asked: argparse.Namespace) -> list[Tool]:
     return [tool for tool in TOOLS if not asked.only or tool.name in asked.only]
 
@@ -312,26 +266,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
         good = sum(right in row["limit"] for row in own)
         text = f"{what}: '{right}' is named in {good} of {len(own)}, {left_out} disturbed left out"
         lines += [text] if every else []
-    for name in ("with", "hooks"):
-        ratios = sorted(row[name] / row["without"] for row in rows if row["what"] == "cost")
-        if ratios:
-            low, high = ratios[_sure(len(ratios))], ratios[-1 - _sure(len(ratios))]
-            text = f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f}), {len(ratios)} pairs"
-            lines.append(f"cost: throughput {name} × {text}")
+    lines += cost.summary([row for row in rows if row["what"] == "cost"])
     return "\n".join(lines)
-
-
-def _sure(n: int) -> int:
-    """So many of n ratios at each end leave a sign test's 95 % interval between them.
-
-    >>> _sure(6), _sure(15)
-    (0, 3)
-    """
-    share, k = 0.5**n, 0
-    while share + math.comb(n, k + 1) * 0.5**n <= 0.025:
-        k += 1
-        share += math.comb(n, k) * 0.5**n
-    return k
 
 
 def main() -> int:
@@ -351,7 +287,11 @@ def main() -> int:
     path.parent.mkdir(exist_ok=True)
     rows = []
     with path.open("w", encoding="utf-8") as file:
-        for row in {"stops": stops, "limits": limits, "cost": cost}[asked.what](asked):
+        for row in {
+            "stops": stops,
+            "limits": limits,
+            "cost": lambda asked: cost.rows(asked, judged),
+        }[asked.what](asked):
             rows.append(row)
             file.write(json.dumps(row) + "\n")
             file.flush()

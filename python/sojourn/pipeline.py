@@ -222,7 +222,7 @@ def measure(
 def _goes_on(
     streak: failures.Streak, away_s: float | None, limit: run.Deadline, *, is_brief: bool
 ) -> bool:
-    """Whether another point is worth it after a failed one, whose service was away for so long."""
+    """Whether another point is worth it after a failed one, with its service away for so long."""
     limit.extend(away_s or 0.0)
     return not (streak.is_hopeless or (is_brief and away_s is None))
 

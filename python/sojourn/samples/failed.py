@@ -15,7 +15,7 @@ STATUS = "status"  # of a result's errors
 GOAWAY = "GOAWAY"  # of a result's statuses
 #: Statuses by which a service says that this client sent too many requests (RFC 6585, 4; gRPC).
 TOO_MANY = ("HTTP 429", "RESOURCE_EXHAUSTED")
-#: Statuses by which a service, or who stands before it, says that it takes no more requests now.
+#: Statuses by which a service, or a proxy before it, says that it takes no more requests now.
 #: Source: RFC 9110, 15.6.4; RFC 9113, 7; gRPC, Status codes and their use in gRPC.
 BUSY = (
     "HTTP 503",

@@ -41,7 +41,7 @@ class Follower:
 
     Attributes:
         lines: of its page, as computed last.
-        has_ended: nobody writes into the record any more.
+        has_ended: no process writes into the record any more.
         turn: is set when one of both may have changed; then there is another one.
     """
 

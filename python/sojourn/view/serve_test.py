@@ -1,4 +1,4 @@
-"""The program of `sojourn view` sleeps while nobody asks."""
+"""The program of `sojourn view` sleeps until it is asked."""
 
 from __future__ import annotations
 

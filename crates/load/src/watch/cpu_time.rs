@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(shares, Some(Shares { steal: 0.1, idle: 0.4, others: None }));
     }
 
-    /// This process stands for the server: it used less than all that ran here.
+    /// This process is taken for the server: it used less than all that ran here.
     #[test]
     fn what_others_ran_is_apart_where_the_server_is_known() {
         let name = format!("sojourn-others-{}", std::process::id());

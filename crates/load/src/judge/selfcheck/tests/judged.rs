@@ -65,7 +65,7 @@ fn a_server_is_busy_up_to_a_twentieth_of_idle_time() {
     assert_eq!((verdict(0.05, 0.01), verdict(0.051, 0.01)), (Verdict::Violated, Verdict::Unknown));
     assert_eq!(verdict(0.05, 0.011), Verdict::Unknown, "the hypervisor took the rest");
     assert_eq!(verdict_of(0.0, 0.0, Some(0.051)), Verdict::Unknown, "others kept its CPUs busy");
-    assert_eq!(verdict_of(0.0, 0.0, None), Verdict::Unknown, "whose work it was is not known");
+    assert_eq!(verdict_of(0.0, 0.0, None), Verdict::Unknown, "who worked there is not known");
 }
 
 /// A closed loop is asked what has no intended times to do with, and nothing else.
