@@ -211,20 +211,21 @@ def measure(
             stored = record.add(replace(outcome, wall_s=wall_s, course=course))
             watcher.ended(stored, record.outcomes())
         streak.add(outcomes, is_failure=last is not None)
-        if last is not None and not _goes_on(
-            streak, session.away_s(point), limit, is_brief=is_brief
+        if last is not None and (
+            streak.is_hopeless or not _is_back(session.away_s(point), limit, is_brief=is_brief)
         ):
             break
     if last is not None and (streak.has_nothing or (streak.is_hopeless and not is_brief)):
         raise last
 
 
-def _goes_on(
-    streak: failures.Streak, away_s: float | None, limit: run.Deadline, *, is_brief: bool
-) -> bool:
-    """Whether another point is worth it after a failed one, with its service away for so long."""
+def _is_back(away_s: float | None, limit: run.Deadline, *, is_brief: bool) -> bool:
+    """Whether another point is worth it, after a service was away for so long; None: it still is.
+
+    The time comes on top. A study goes on without it, because each point looks for it again.
+    """
     limit.extend(away_s or 0.0)
-    return not (streak.is_hopeless or (is_brief and away_s is None))
+    return away_s is not None or not is_brief
 
 
 def manifest(

@@ -66,7 +66,7 @@ def _refusals(refused: Sequence[Measured], measured: Sequence[Measured]) -> Limi
         is_idle=is_idle(first),
         waits_cpus=_waits_cpus(first),
     )
-    return _saying(limit, f"{LIMIT}: {_refused_text(limit, is_closed=not opened)}")
+    return replace(limit, text=f"{LIMIT}: {_refused_text(limit, is_closed=not opened)}")
 
 
 def _refused_text(limit: Limit, *, is_closed: bool) -> str:
@@ -100,10 +100,11 @@ def _breaks(broken: Sequence[Measured]) -> Limit:
         is_idle=is_idle(first),
     )
     where = f"from {show_count(limit.from_rps)} requests/s on" if opened else "in a closed loop"
-    return _saying(
+    return replace(
         limit,
-        f"{LIMIT}: {where}, {percent(limit.share)} of the requests fail, because the server ends "
-        "or resets their connections; each counts as infinitely late; see the server's own log",
+        text=f"{LIMIT}: {where}, {percent(limit.share)} of the requests fail, because the server "
+        "ends or resets their connections; each counts as infinitely late; "
+        "see the server's own log",
     )
 
 
@@ -140,15 +141,16 @@ def _idle_peak(measured: Sequence[Measured]) -> Limit | None:
     most = f"at {show_count(limit.from_rps)} requests/s, the most that is answered"
     text = f"{LIMIT}: {most}, the service uses {cpus(limit.used_cpus)}"
     if waits:
-        return _saying(
+        return replace(
             limit,
-            f"{text}, and requests take {show_ns(there_ns)} instead of {show_ns(low_ns)}: its CPUs "
-            "do not set this rate; a limiter that delays, a lock, or what it waits for does",
+            text=f"{text}, and requests take {show_ns(there_ns)} instead of {show_ns(low_ns)}: "
+            "its CPUs do not set this rate; a limiter that delays, a lock, or "
+            "what it waits for does",
         )
-    return _saying(
+    return replace(
         limit,
-        f"{text}, and requests take no longer than at low load: the number of connections sets "
-        "this rate; use more (--connections, in a study load.connections)",
+        text=f"{text}, and requests take no longer than at low load: the number of connections "
+        "sets this rate; use more (--connections, in a study load.connections)",
     )
 
 
@@ -186,10 +188,6 @@ def cpus(used: float | None) -> str:
     if (used or 0.0) < 1e-3:
         return "less than 0.001 CPUs"
     return "1 CPU" if number == "1" else f"{number} CPUs"
-
-
-def _saying(limit: Limit, text: str) -> Limit:
-    return replace(limit, text=text)
 
 
 def _share(outcome: Outcome) -> float:

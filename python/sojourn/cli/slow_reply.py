@@ -20,8 +20,8 @@ def noted(target: str, within_s: float, *, after_s: float = AFTER_S) -> Iterator
         within_s: the longest wait for one reply, s.
         after_s: how long to be silent, s.
     """
-    text = f"waiting for a first reply of {target}, {within_s:g} s at most; a shorter --bound waits"
-    timer = Timer(after_s, say, [f"{text} less"])
+    text = f"waiting for a first reply of {target}, {within_s:g} s at most"
+    timer = Timer(after_s, say, [f"{text}; a shorter --bound waits less"])
     timer.daemon = True
     with suppress(RuntimeError):  # no more threads: then it waits in silence
         timer.start()

@@ -46,9 +46,8 @@ def text(path: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    handle = os.open(
-        path, os.O_RDONLY | os.O_CLOEXEC
-    )  # no file object: a manager reads ten a round
+    # Without a file object, because a manager reads ten tables a round.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts = []
         while part := os.read(handle, PART_BYTES):  # the kernel hands over a page at a time

@@ -24,7 +24,7 @@ _UNSEEN = "cannot be seen from here: its CPU time is not known"
 
 
 def find(live: RunningService, service: Running) -> None:
-    """Meet one that runs already, and its processes where they can be seen."""
+    """Reach one that runs already, and find its processes where they can be seen."""
     live.address = service.address()
     live.argv = (live.service.endpoint(live.address).target,)
     if not live.answers():

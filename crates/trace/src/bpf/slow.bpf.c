@@ -28,7 +28,8 @@
  * only: what another one sends of its own accord (events, messages to subscribers) counts as the reply to
  * the bytes before it.
  *
- * With is_every all requests go through the ring, and the later writes of a reply too.
+ * With is_every all requests go through the ring, and the later writes of a reply too. Then they are not counted by
+ * total, because user space has every one of them.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
