@@ -2,13 +2,14 @@
 
     .venv/bin/python bench/race/real.py --server memcached --border-minutes 4 --searches 1
 
-First the border is measured: the load at which 1 % of Poisson requests miss the bound. A coarse
-bisection finds where it lies. Then loads around it run in random order, round by round, for most
-of `--border-minutes`; the rest follows after the race and shows how far the machine drifted. The
-border is where the pooled share of misses, made monotone, crosses 1 %. Its interval (90 %) comes
-from a bootstrap over rounds.
+The border is the load at which 1 % of Poisson requests miss the bound. A coarse bisection finds
+where it lies. Then loads around it run in random order, round by round, for `--border-minutes` by
+the clock. They are spread over the race: some run before each search and after the last, so the
+border is that of the time of the searches. It is where the pooled share of misses, made monotone,
+crosses 1 %. Its interval (90 %) comes from a bootstrap over rounds. The borders of both halves
+show how far the machine drifted. Ctrl-C ends the race with what is measured.
 
-Then each rule of `rules.py` searches the same running server. The clients of `world.py` are kinds
+Each rule of `rules.py` searches the same running server. The clients of `world.py` are kinds
 of `sojourn-load` here: even or random distances, a ramp, a closed loop, and the clock from the due
 time or from the send. Ours is `sojourn try`, as people type it. One worker on one CPU, the client
 on the other. Rows, table and every border run go to the folder OUT.
@@ -17,6 +18,7 @@ on the other. Rows, table and every border run go to the folder OUT.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import json
 import subprocess
@@ -24,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,8 +53,8 @@ SERVERS = {"memcached": ("memcache", "memcache", "", 4000), "nginx": ("http", "h
 CONNECTIONS = 64
 COARSE_S, PROBE_S = 3, 4
 SPREAD = (0.8, 0.88, 0.94, 1.0, 1.06, 1.12, 1.2)  # loads of the long run, over the coarse border
-LATER = 0.2  # of the border's minutes, after the race
 RAW_MAX = 20_000_000
+LOADS = ("load", "lo", "hi")  # columns of a row, in requests/s until the border is known
 
 
 @dataclass(slots=True)
@@ -136,19 +138,19 @@ def coarse(world: RealWorld, first: float) -> float:
     return float((good * bad) ** 0.5)
 
 
-def probes(world: RealWorld, near: float, minutes: float, rng: np.random.Generator) -> list[Probe]:
-    """Rounds of loads around a coarse border, in random order, until the time is over."""
-    end_s = world.spent_s + 60 * minutes
+def probes(
+    world: RealWorld, near: float, end_s: float, rng: np.random.Generator, number: int
+) -> list[Probe]:
+    """Rounds of loads around a coarse border, in random order, until a time of `monotonic`."""
     gathered: list[Probe] = []
-    number = 0
-    while world.spent_s < end_s or number < 2:
+    while time.monotonic() < end_s or not gathered:
         number += 1
         order = rng.permutation(SPREAD)
         gathered += [probe(world, near * float(one), PROBE_S, number) for one in order]
     return gathered
 
 
-def ours(world: RealWorld, border: float) -> Row:
+def ours(world: RealWorld) -> Row:
     """`sojourn try` on the same server."""
     began_s = time.monotonic()
     made = [sys.executable, "-m", "sojourn", "try", world.url, "--bound", f"{world.bound_s}s"]
@@ -161,8 +163,8 @@ def ours(world: RealWorld, border: float) -> Row:
     try:
         (service,) = json.loads(done.stdout)["services"]
         found = service["max_load"]["border"]
-        load = float(found["estimate_rps"]) / border
-        lo, hi = (float(found["interval_rps"][key]) / border for key in ("lo", "hi"))
+        load = float(found["estimate_rps"])
+        lo, hi = (float(found["interval_rps"][key]) for key in ("lo", "hi"))
     except (ValueError, KeyError, TypeError) as error:
         print(f"sojourn try gave no number ({error!r}): {done.stdout[-300:]}{done.stderr[-300:]}")
     return Row(
@@ -170,40 +172,80 @@ def ours(world: RealWorld, border: float) -> Row:
     )
 
 
-def searched(name: str, world: RealWorld, border: float) -> Row:
-    """One search by a rule."""
+def searched(name: str, world: RealWorld) -> Row:
+    """One search by a rule, its answer in requests/s."""
     if name == OURS:
-        return ours(world, border)
+        return ours(world)
     before_s, before = world.spent_s, world.trials
     answer = mlr.search(world) if name == MLR else driven(name, world)  # type: ignore[arg-type]
 
-    def share(rps: float | None) -> float:
-        return float("nan") if rps is None else rps / border
+    def number(rps: float | None) -> float:
+        return float("nan") if rps is None else rps
 
     spent_s = world.spent_s - before_s if answer.spent_s is None else answer.spent_s
     return Row(
-        rule=name, queue="", seed=0, load=share(answer.load_rps), lo=share(answer.lo_rps),
-        hi=share(answer.hi_rps), seconds=spent_s, trials=world.trials - before, cpu_s=float("nan"),
+        rule=name, queue="", seed=0, load=number(answer.load_rps), lo=number(answer.lo_rps),
+        hi=number(answer.hi_rps), seconds=spent_s, trials=world.trials - before, cpu_s=float("nan"),
     )  # fmt: skip
 
 
-def report(border: Border, later: Border | None, asked: argparse.Namespace) -> str:
+def report(border: Border, halves: Sequence[Border], asked: argparse.Namespace) -> str:
     """The border and the machine's drift, in words."""
-    text = (
+    first, second = halves
+    return (
         f"{asked.server}: 1 % of requests miss {asked.bound_ms:g} ms at {border.rps:,.0f}/s "
         f"({border.lo_rps:,.0f} to {border.hi_rps:,.0f}); {border.probes} runs, "
-        f"{border.requests:,} requests, {asked.border_minutes:g} minutes. The aim is an hour."
+        f"{border.requests:,} requests, within {asked.border_minutes:g} minutes\n"
+        f"first half {first.rps:,.0f}/s ({first.lo_rps:,.0f} to {first.hi_rps:,.0f}), "
+        f"second half {second.rps:,.0f}/s ({second.lo_rps:,.0f} to {second.hi_rps:,.0f})"
     )
-    if later:
-        text += (
-            f"\nafter the race: {later.rps:,.0f}/s ({later.lo_rps:,.0f} to {later.hi_rps:,.0f}), "
-            f"×{later.rps / border.rps:.3f}"
-        )
-    return text
+
+
+@dataclass(slots=True)
+class Race:
+    """What was measured so far, each part written to a folder at once."""
+
+    out: Path
+    rows: list[Row] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        """A search, its load in requests/s."""
+        self.rows.append(row)
+        with (self.out / "searches.jsonl").open("a") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
+        print(f"{row.rule}: {row.load:,.0f}/s, {row.seconds:.0f} s", flush=True)
+
+    def add_probes(self, probes: Sequence[Probe]) -> None:
+        """Runs for the border."""
+        self.probes += probes
+        whole = json.dumps([asdict(one) for one in self.probes])
+        (self.out / "border.json").write_text(whole + "\n")
+
+
+def run(world: RealWorld, asked: argparse.Namespace, names: Sequence[str], race: Race) -> None:
+    """Searches in random order, and rounds for the border before each and after the last."""
+    rng = np.random.default_rng(asked.seed)
+    near = coarse(world, SERVERS[asked.server][-1])
+    numbers = range(asked.searches)
+    turns = [(number, str(one)) for number in numbers for one in rng.permutation(names)]
+    slice_s = 60 * asked.border_minutes / (len(turns) + 1)
+    for number, name in [*turns, (0, "")]:
+        end_s = time.monotonic() + slice_s
+        race.add_probes(probes(world, near, end_s, rng, len(race.probes) // len(SPREAD)))
+        near = centred(near, race.probes, rng)
+        if name:
+            race.add(replace(searched(name, world), queue=asked.server, seed=number))
+
+
+def centred(near: float, gathered: Sequence[Probe], rng: np.random.Generator) -> float:
+    """The middle of further loads: another one if the border lies near the end of those so far."""
+    border = fitted(gathered, rng).rps
+    return near if SPREAD[1] < border / near < SPREAD[-2] else border
 
 
 def main() -> int:
-    """Measure the border, run the race, write rows and table."""
+    """Measure the border and run the race, then write rows and table."""
     names = [OURS, *([MLR] if mlr.IS_HERE else []), *RULES]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -218,51 +260,45 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="folder; default: bench/race/runs/TIME-SERVER")
     asked = parser.parse_args()
-    chosen = asked.only or names
-    protocol, scheme, path, first = SERVERS[asked.server]
-    rng = np.random.default_rng(asked.seed)
+    protocol, scheme, path, _ = SERVERS[asked.server]
     stamp = f"{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}-{asked.server}"
     out = asked.out or HERE / "runs" / stamp
     out.mkdir(parents=True, exist_ok=True)
-    with started(protocol, SERVER_CPU) as (_, port):
+    race = Race(out)
+    with started(protocol, SERVER_CPU) as (_, port), contextlib.suppress(KeyboardInterrupt):
         world = RealWorld(f"{scheme}://127.0.0.1:{port}{path}", asked.bound_ms / 1e3)
         if protocol == "memcache":
             offered(world.url, ["--preload", "--rate", "1000"], 0.5, 1)
-        near = coarse(world, first)
-        before = probes(world, near, asked.border_minutes * (1 - LATER), rng)
-        border = fitted(before, rng)
-        print(report(border, None, asked), flush=True)
-        if not border.is_inside:
-            print("the border is not within the loads of the long run: the machine is not quiet")
-            return 3
-        rows = []
-        for number in range(asked.searches):
-            for name in rng.permutation(chosen):
-                row = searched(str(name), world, border.rps)
-                rows.append({**asdict(row), "queue": asked.server, "seed": number})
-                print(f"{name}: {row.load:.3f} of the border, {row.seconds:.0f} s", flush=True)
-        after = probes(world, near, asked.border_minutes * LATER, rng)
-    return written(out, rows, (before, after), report(border, fitted(after, rng), asked))
+        run(world, asked, asked.only or names, race)
+    return written(race, asked)
 
 
-def written(
-    out: Path, rows: list[dict[str, Any]], runs: tuple[list[Probe], list[Probe]], text: str
-) -> int:
-    """Rows, border runs and table, into a folder."""
+def written(race: Race, asked: argparse.Namespace) -> int:
+    """Rows as shares of the border, and the table, into the race's folder."""
+    if not race.rows or not race.probes:
+        print("no search has ended, so there is no table")
+        return 3
+    rng = np.random.default_rng(asked.seed)
+    middle = (race.probes[-1].round + 1) / 2
+    first = [one for one in race.probes if one.round <= middle]
+    second = [one for one in race.probes if one.round > middle]
+    border = fitted(race.probes, rng)
+    text = report(border, [fitted(each or first, rng) for each in (first, second)], asked)
+    if not border.is_inside:
+        print(f"{text}\nthe border is not within the loads of the long run: nothing is compared")
+        return 3
+    shares = ({key: getattr(one, key) / border.rps for key in LOADS} for one in race.rows)
+    rows = [{**asdict(one), **each} for one, each in zip(race.rows, shares, strict=True)]
     rows.sort(key=lambda row: (row["rule"] != OURS, row["rule"], row["seed"]))
-    with (out / "rows.csv").open("w", newline="") as file:
+    with (race.out / "rows.csv").open("w", newline="") as file:
         lines = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         lines.writeheader()
         lines.writerows(rows)
-    probed = {when: [asdict(one) for one in each] for when, each in zip(WHEN, runs, strict=True)}
-    (out / "border.json").write_text(json.dumps(probed) + "\n")
-    text = f"{text}\n\n{table.text(out / 'rows.csv')}"
-    (out / "table.md").write_text(text)
-    print(f"\n{text}\nkept in {out.name}")
+    text = f"{text}\n\n{table.text(race.out / 'rows.csv')}"
+    (race.out / "table.md").write_text(text)
+    print(f"\n{text}\nkept in {race.out.name}")
     return 0
 
-
-WHEN = ("before", "after")
 
 if __name__ == "__main__":
     sys.exit(main())

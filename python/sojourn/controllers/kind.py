@@ -65,8 +65,8 @@ class ControllerKind:
     decide: Callable[[History], Decision]
 
     def settled(self, inputs: Mapping[str, float]) -> dict[str, float]:
-        """Its constants, with those that were given; SpecFault where one is unknown."""
-        for name in inputs:
+        """Its constants, with those of a configuration; SpecFault for one that it cannot have."""
+        for name, value in inputs.items():
             if name not in self.constants:
                 raise SpecFault(
                     f"controller {self.name} has no constant {name}",
@@ -74,7 +74,19 @@ class ControllerKind:
                     fix=meant(name, self.constants)
                     or f"it has {', '.join(self.constants) or 'none'}",
                 )
+            if not math.isfinite(value) or (value < 0 and not self.is_signed(name)):
+                raise SpecFault(
+                    f"{value:g} is no value of the constant {name}",
+                    at=f"controller {self.name}, {name}",
+                    fix="write a number"
+                    + ("" if self.is_signed(name) else " of 0 or more")
+                    + f"; the published one is {self.constants[name]:g}",
+                )
         return {**self.constants, **inputs}
+
+    def is_signed(self, name: str) -> bool:
+        """Whether a constant may be below 0, as its published value is."""
+        return self.constants[name] < 0
 
     def check_windows(self, constants: Mapping[str, float], every_s: float) -> None:
         """Refuse it where every window is longer than those that it reads.

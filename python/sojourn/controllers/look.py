@@ -83,6 +83,8 @@ class Window(Part):
     """Upper end; null: n is too small."""
     above: Count | None = None
     """Requests that took longer than the group's target; null: not counted."""
+    waiting: Count | None = None
+    """Requests without a reply at its end; null: not counted."""
     age_ms: Share = 0.0
 
 

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from sojourn.manage.notes import Step
 SCRIPT = Path(__file__).with_name("warden.py")
 READY_S, END_S = 5.0, 2.0
 HEARD_BYTES = 1 << 16  # all that it said in a long pause
+CAPPED = b"c"
+UNANSWERED = 3  # heartbeats at least: a manager that was paused itself has sent only one
 
 
 class Guard:
@@ -58,6 +61,8 @@ class Guard:
                 fix="run the command again; nothing was set",
             )
         self._mine.settimeout(0)
+        self._paused_s = paused_s
+        self._heard_s, self._unanswered = time.monotonic(), 0
 
     @property
     def pid(self) -> int:
@@ -67,19 +72,21 @@ class Guard:
     def beat(self) -> str:
         """Send a heartbeat: "": all is well; "capped": it had to act; "gone": it died.
 
-        One that is stopped reads nothing: after some hundred heartbeats it counts as gone, too.
+        One that answers none for `paused_s` is stopped, and counts as gone too.
         """
         try:
             self._mine.send(b".")
-        except OSError:
-            return "gone"
-        try:
             heard = self._mine.recv(HEARD_BYTES)
         except BlockingIOError:
-            return ""
+            self._unanswered += 1
+            is_late = time.monotonic() - self._heard_s > self._paused_s
+            return "gone" if is_late and self._unanswered >= UNANSWERED else ""
         except OSError:
             return "gone"
-        return "capped" if heard else "gone"
+        self._heard_s, self._unanswered = time.monotonic(), 0
+        if not heard:
+            return "gone"
+        return "capped" if CAPPED in heard else ""
 
     def end(self) -> None:
         """It ends without setting anything."""
@@ -93,6 +100,8 @@ class Guard:
         self._wait()
 
     def _wait(self) -> None:
+        if self._unanswered >= UNANSWERED:  # it is stopped, and would not end
+            self._kill()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:

@@ -3,8 +3,8 @@
 Two forms are read:
 
     {"service": "web", "length_ms": 100, "n": 2000, "p99_ns": 310000, "lo_ns": …, "hi_ns": …,
-     "above": 3}                                  a window, of whatever measures the service
-    {"t_s": …, "done_rps": …, "window": {…}, …}   sojourn-load --progress json
+     "above": 3, "waiting": 7}                    a window, of whatever measures the service
+    {"t_s": …, "done_rps": …, "in_flight": 7, "window": {…}, …}   sojourn-load --progress json
 
 Longer windows are made of those that came: their requests and late requests add up. Percentiles do
 not, so the p99 of a longer window is an estimate (`p99_of`); its count of late requests is exact.
@@ -219,9 +219,10 @@ def parsed(line: bytes, service: str) -> tuple[str, Window] | None:
     if not isinstance(name, str):
         return None
     if "done_rps" in table:
-        table = table.get("window")
+        waiting, table = table.get("in_flight"), table.get("window")
         if not isinstance(table, dict):
             return None
+        table.setdefault("waiting", waiting)
     try:
         return name, Window.model_validate(table)
     except ValidationError:

@@ -234,12 +234,12 @@ def test_a_pipe_without_a_writer_is_never_waited_for(tmp_path: Path) -> None:
 
 def test_a_line_of_the_generator_as_it_writes_it() -> None:
     text = (
-        '{"t_s":1.0,"warmup_s":0.0,"length_s":5.0,"sent_rps":10.0,"done_rps":10.0,"in_flight":0,'
+        '{"t_s":1.0,"warmup_s":0.0,"length_s":5.0,"sent_rps":10.0,"done_rps":10.0,"in_flight":3,'
         '"errors":0,"p50_ns":100,"p99_ns":200,"ended":false,"window":{"length_ms":100,"n":10,'
         '"p99_ns":200,"lo_ns":null,"hi_ns":null,"above":0}}'
     )
     result = parsed(text.encode(), "web")
-    assert result == ("web", Window(length_ms=100, n=10, p99_ns=200.0, above=0))
+    assert result == ("web", Window(length_ms=100, n=10, p99_ns=200.0, above=0, waiting=3))
 
 
 def test_a_generator_line_is_parsed_for_the_given_service() -> None:

@@ -2,7 +2,8 @@
 
 Run as a script, `python -I -S warden.py FD`. `FD` is one end of a socket pair. The manager sends a
 line of JSON, {"caps": [[PATH, TEXT], …], "paused_s": 5.0}, then a byte at each of its rounds, and
-"q" when it ends in order. Where no byte comes for `paused_s`, or the other end is closed, the caps
+"q" when it ends in order. Each is answered by "b", so that a stopped warden is noticed. Where no
+byte comes for `paused_s`, or the other end is closed, the caps
 are written, and written again until they read back or a second is over. It then says "c" if the
 manager is still there, and goes on; a manager that was paused hears it when it wakes. While it is
 paused, caps are written again each time, because a group may be made anew or the kernel may have
@@ -26,7 +27,7 @@ from typing import Any
 
 CAP_S = 1.0
 LINE_BYTES = 1 << 20
-QUIT = b"q"
+QUIT, BEAT, CAPPED = b"q", b"b", b"c"
 
 
 def main(fd: int) -> None:
@@ -51,16 +52,17 @@ def watch(manager: socket.socket) -> None:
             return
         if heard:
             reported = []
+            say(manager, BEAT)
             continue
         if heard is None:
-            tell(manager)
+            say(manager, CAPPED)
         refused = cap(caps)
         if refused != reported:
             report(refused)
             reported = refused
         if heard == b"":
             return
-        tell(manager)
+        say(manager, CAPPED)
 
 
 def asked(manager: socket.socket) -> dict[str, Any] | None:
@@ -84,13 +86,14 @@ def hear(manager: socket.socket) -> bytes:
         return b""
 
 
-def tell(manager: socket.socket) -> None:
-    """Say that the caps are set. Before it is done as well: whoever sees one must know the reason.
+def say(manager: socket.socket, what: bytes) -> None:
+    """Answer a heartbeat, or say that the caps are set.
 
-    A manager that was paused may wake in between.
+    The latter is said before it is done as well: a manager that was paused may wake in between, and
+    whoever sees one cap must know the reason.
     """
     with contextlib.suppress(OSError):
-        manager.send(b"c", socket.MSG_DONTWAIT)
+        manager.send(what, socket.MSG_DONTWAIT)
 
 
 def cap(caps: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def of(rule: ControllerKind) -> NamedKind:
     return NamedKind(
         name=rule.name,
         about=f"sojourn manage with this rule: {rule.about}",
-        params=tuple(_param(name, value) for name, value in rule.constants.items()),
+        params=tuple(_param(rule, name) for name in rule.constants),
         needs=tuple(controllers.NEEDS[need][0] for need in rule.needs if need not in ALWAYS),
         source=rule.source,
         check=partial(check, rule),
@@ -90,12 +90,15 @@ def called(text: str) -> str:
     return ", ".join([name, *filter(None, params.replace("=", " ").split(","))])
 
 
-def _param(name: str, value: float) -> Param:
-    about = "a constant of the rule"
-    pattern, allowed = r"-?\d+(\.\d+)?", "a number"
-    default = repr(float(value))
+def _param(rule: ControllerKind, name: str) -> Param:
+    sign, allowed = ("-?", "a number") if rule.is_signed(name) else ("", "a number of 0 or more")
     return Param(
-        name=name, about=about, default=default, type=str, pattern=pattern, allowed=allowed
+        name=name,
+        about="a constant of the rule",
+        default=repr(float(rule.constants[name])),
+        type=str,
+        pattern=sign + r"\d+(\.\d+)?(e-?\d+)?",
+        allowed=allowed,
     )
 
 
