@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sojourn.analysis.served import Queue
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -119,3 +123,19 @@ def test_a_ramp_grows_from_nothing_to_its_load(race: Any) -> None:
     at = world.arrivals(ask, np.random.default_rng(1))
     assert len(at) == pytest.approx(3000, abs=2)
     assert ((at > 8) & (at <= 9)).sum() == pytest.approx(510, abs=2)  # 600 · 8.5 / 10
+
+
+def test_the_table_of_the_readme_is_a_part_of_the_page_s() -> None:
+    """Median and range of eight in ten, as rows.csv has them."""
+    columns = {"M/M/1": "mm1", "rare stalls of 5–20 ms": "vac", "slow phases": "slow"}
+    with (ROOT / "bench/race/runs/2026-11-26/rows.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    at = lines.index("| rule | " + " | ".join(columns) + " |") + 2
+    cells = [line.strip("| ").split(" | ") for line in lines[at : at + 5]]
+    for rule, *own in cells:
+        for queue, cell in zip(columns.values(), own, strict=True):
+            answers = [float(r["load"]) for r in rows if (r["rule"], r["queue"]) == (rule, queue)]
+            low, middle, high = np.quantile(answers, [0.1, 0.5, 0.9])
+            assert cell == f"{middle:.2f} ({low:.2f}–{high:.2f})", (rule, queue)
+    assert [rule for rule, *_ in cells][:2] == ["Sojourn, quick", "MLRsearch"]

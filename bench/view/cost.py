@@ -15,6 +15,10 @@ Each way is set against "none" of the same round: geometric mean of the ratios w
 CPU seconds of view and browser are the kernel's own sums, of a point and of its load alone, so they
 do not depend on what else the machine does.
 
+A bound of p99 follows from them. Requests that arrive while the view runs on either CPU, and until
+the server has worked off what waited, are a share s = used / length / (1 − utilisation) of all. If
+all of them became slow, p99 would be what the quantile 0.99 + s is without them, and no more.
+
     .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7] [--rate 40000] [--beside]
 """
 
@@ -44,6 +48,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
+import duckdb
+import numpy as np
+
 from sojourn import disk, spec, store
 from sojourn.plan import Outcome, next_point
 from sojourn.plan.rehearsal import imagine
@@ -53,7 +60,7 @@ from sojourn.view.browser_testing import CHROMIUM, Browser
 HERE = Path(__file__).parent
 tail = SimpleNamespace(**runpy.run_path(str(HERE.parent / "trace/tail.py")))
 servers = SimpleNamespace(**runpy.run_path(str(HERE.parent / "servers.py")))
-RATE, POINTS = 40_000, 40
+RATE, POINTS, WARM_S = 40_000, 40, 1.0
 SEEN = ("mean", "p99", "p999")
 EVERY_S, SETTLE_S = 2.0, 1.5
 GAP_S = (
@@ -169,16 +176,28 @@ def cpu_s(pids: Iterable[int]) -> float:
     return result / 1e9
 
 
-def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, Any]:
-    """The client's times, ns; None where too few requests say what one is."""
-    path = folder / "load.json"
+def run(args: argparse.Namespace, port: int, folder: Path) -> tuple[dict[str, Any], np.ndarray]:
+    """The client's times, ns; None where too few requests say what one is. And all of them."""
+    path, raw = folder / "load.json", folder / "raw.parquet"
     words = WORDS.format(port=port, rate=args.rate).split()
     more = ["--cpus", "1", "--warmup", "1s", "--duration", f"{args.seconds}s", "--json", str(path)]
+    more += ["--raw", str(raw), "--raw-max", str(2 * args.rate * args.seconds)]
     command = [str(args.bin / "sojourn-load"), *words, *more]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     subprocess.run(command, check=False, timeout=args.seconds + 60, **quiet)
     table = json.loads(path.read_text())
-    return {seen: table["sojourn_ns"][seen] for seen in SEEN} | {"verdict": table["verdict"]}
+    seen = {seen: table["sojourn_ns"][seen] for seen in SEEN} | {"verdict": table["verdict"]}
+    query = f"select done_ns - intended_ns from '{raw}' where not excluded"  # noqa: S608
+    return seen, np.array([one for (one,) in duckdb.sql(query).fetchall()], dtype=float)
+
+
+def most(times: np.ndarray, used_s: float, length_s: float, busy: float) -> float | None:
+    """Most by which p99 can be larger if `used_s` was taken from client and server; see above."""
+    share = used_s / length_s / (1 - min(busy, 0.99))
+    if share >= 0.01:  # all that is above p99
+        return None
+    p99, beyond = np.quantile(times, [0.99, 0.99 + share])
+    return float(beyond / p99)
 
 
 @contextmanager
@@ -214,14 +233,14 @@ def main() -> int:
     path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{args.name}.json"
     with (
         scene(is_beside=args.beside) as (folder, study, looking),
-        servers.started("memcache", 0) as (_, port),
+        servers.started("memcache", 0) as (server, port),
     ):
         for number in range(args.rounds):
             rows = {}
             for way in random.sample(ways, len(ways)):
                 looking.go_on(way)
                 time.sleep(SETTLE_S)
-                rows[way] = point(args, port, folder, study, looking)
+                rows[way] = point(args, (server, port), folder, study, looking)
             rounds.append(rows)
             path.write_text(json.dumps(rounds, indent=1) + "\n")
             line = "  ".join(f"{w} {(rows[w]['p99'] or math.nan) / 1e3:.0f} µs" for w in ways)
@@ -233,19 +252,22 @@ def main() -> int:
 
 
 def point(
-    args: argparse.Namespace, port: int, folder: Path, study: Study, looking: Looking
+    args: argparse.Namespace, server: tuple[int, int], folder: Path, study: Study, looking: Looking
 ) -> dict[str, Any]:
     """One point: its times, and what view and browser cost until its page is drawn."""
+    pid, port = server
     events, began = looking.events, looking.cpu_s()
     study.before_load()
-    before = looking.cpu_s()
-    row = run(args, port, folder)
-    after = looking.cpu_s()
+    before, served_s = looking.cpu_s(), cpu_s([pid])
+    row, times = run(args, port, folder)
+    after, served_s = looking.cpu_s(), cpu_s([pid]) - served_s
+    used_s, length_s = sum(after.values()) - sum(before.values()), args.seconds + WARM_S
     study.after_load()
     time.sleep(SETTLE_S)
     end = looking.cpu_s()
     return {
         **row,
+        "p99_most": most(times, used_s, length_s, served_s / length_s),
         "events": looking.events - events,
         "cpu_ms": {who: 1e3 * (end[who] - began[who]) for who in end},
         "cpu_ms_in_load": {who: 1e3 * (after[who] - before[who]) for who in after},
@@ -259,6 +281,8 @@ def show(way: str, rounds: list[Mapping[str, Any]]) -> None:
         ratios = [own / none for own, none in pairs if own and none]
         lacking = f", {len(pairs) - len(ratios)} pairs lack it" * (len(ratios) < len(pairs))
         print(f"{way} {seen} {tail.over_none(ratios, BOUNDS.get(seen))}{lacking}")
+    bounds = [r[way]["p99_most"] or math.inf for r in rounds]
+    print(f"{way} p99 at most by what it ran: ×{statistics.median(bounds):.4f} ({max(bounds):.4f})")
     for key, who in itertools.product(("cpu_ms", "cpu_ms_in_load"), ("view", "browser")):
         values = sorted(r[way][key][who] for r in rounds)
         middle = statistics.median(values)
