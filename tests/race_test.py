@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis.served import Queue
+from sojourn.analysis.queue import Queue
 
 ROOT = Path(__file__).parents[1]
 

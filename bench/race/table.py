@@ -25,6 +25,8 @@ QUEUE_TEXT = {
     "stall": "rare stalls of 1–5 ms",
     "vac": "rarer of 5–20 ms",
     "slow": "slow phases",
+    "mm4": "M/M/4",
+    "modes": "two modes by restart",
 }
 
 Rows = list[dict[str, Any]]

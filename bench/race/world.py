@@ -1,7 +1,7 @@
 """The server that every search rule meets: a queue of known border, and five kinds of client.
 
 A search sees one start of the service unless its rule restarts it. Starts differ in capacity as in
-`sojourn.analysis.served`.
+`sojourn.analysis.queue`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis.served import Floats, Queue
+from sojourn.analysis.queue import Floats, Queue
 
 
 class Client(Enum):
@@ -124,11 +124,14 @@ def arrivals(ask: Ask, rng: Generator) -> Floats:
 
 
 def closed(world: World, ask: Ask) -> tuple[Floats, Floats]:
-    """Streams that are never idle: the server always works, a request waits for one round."""
+    """Streams that are never idle: servers always work, and a request waits for one round."""
     streams = int(ask.load)
     most = int(1.2 * world.queue.rate_rps * world.capacity * ask.seconds) + streams
-    done = np.cumsum(world.queue.work(most, world.rng, capacity=world.capacity))
+    work = world.queue.work(most, world.rng, capacity=world.capacity)
     time, able = world.queue.capacity(ask.seconds, world.rng)
+    busy = min(world.queue.servers, streams)  # each begins its next request when one has ended
+    at_once = replace(world.queue, servers=busy)
+    done = np.sort(at_once.served(np.zeros(most), work, [0.0] * busy))
     ended = np.interp(done, able, time)
     ended = ended[: int(np.searchsorted(ended, ask.seconds))]
     sent = np.concatenate([np.zeros(min(streams, len(ended))), ended[:-streams]])
@@ -148,16 +151,12 @@ def limited(world: World, ask: Ask) -> tuple[Floats, Floats]:
     work = world.queue.work(len(due), world.rng, capacity=world.capacity)
     time, able = world.queue.capacity(ask.seconds, world.rng)
     sent, ended = np.empty(len(due)), np.empty(len(due))
-    last_done = 0.0
+    servers = [0.0] * world.queue.servers
     for begin in range(0, len(due), ask.connections):
         now = slice(begin, begin + ask.connections)
-        free = ended[begin - ask.connections : begin][: len(due[now])] if begin else 0.0
+        free = np.sort(ended[begin - ask.connections : begin])[: len(due[now])] if begin else 0.0
         sent[now] = np.maximum(due[now], free)
-        served = np.cumsum(work[now])
-        arrived = np.interp(sent[now], time, able)
-        ahead = np.maximum.accumulate(np.maximum(arrived, last_done) - (served - work[now]))
-        done = served + ahead
-        last_done = float(done[-1])
+        done = world.queue.served(np.interp(sent[now], time, able), work[now], servers)
         ended[now] = np.interp(done, able, time)
     is_sent = sent <= ask.seconds
     return (ended - sent)[is_sent], ended[is_sent]

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sojourn
-from sojourn.analysis.served import QUEUES, Queue, Served
+from sojourn.analysis.queue import QUEUES, Queue
+from sojourn.analysis.served import Served
 
 TWO_SIDED = 2 * 1.645  # widths of 90 % intervals, in standard deviations
 ASKED = math.log(1.1 / 0.9)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from searches import Search, one
 
-from sojourn.analysis.served import QUEUES, Queue
+from sojourn.analysis.queue import QUEUES, Queue
 
 RUNS = Path(__file__).with_name("runs")
 

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 
 from sojourn import spec
-from sojourn.analysis.served import QUEUES, Served
+from sojourn.analysis.queue import QUEUES
+from sojourn.analysis.served import Served
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Phase
 from sojourn.questions import PLANS

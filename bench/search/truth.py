@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from sojourn.analysis.served import QUEUES, Queue
+from sojourn.analysis.queue import QUEUES, Queue
 
 
 def share(queue: Queue, rho: float, seconds: float, runs: int) -> float:

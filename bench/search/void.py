@@ -14,7 +14,8 @@ import argparse
 import statistics
 import sys
 
-from sojourn.analysis.served import QUEUES, Queue, void_shares
+from sojourn.analysis.queue import QUEUES, Queue
+from sojourn.analysis.served import void_shares
 from sojourn.samples.excluded import EXCLUDED_MAX
 
 SHARES, LOADS = (0.02, 0.05, 0.1, 0.2), (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 1.0, 1.03, 1.06, 1.1, 1.2)

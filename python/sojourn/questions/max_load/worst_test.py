@@ -10,7 +10,8 @@ from functools import cache
 import pytest
 
 from sojourn.analysis import rerun
-from sojourn.analysis.served import QUEUES, Served
+from sojourn.analysis.queue import QUEUES
+from sojourn.analysis.served import Served
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.findings.measured import Measured, StudyData
