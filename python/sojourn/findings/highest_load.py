@@ -10,6 +10,8 @@ from sojourn.findings.state import Settle
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 
+OF_STARTS = 0.9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Border:
@@ -23,6 +25,8 @@ class Border:
         fraction: the interval as shares of max RPS; None without a load axis.
         runs, starts, measured_s: what it rests on: runs, starts of the service, s of load.
         curve: (offered requests/s, probability that this load meets the target), ascending.
+        start_rps: what a further start of the service carries with probability `OF_STARTS`; the
+            estimate is of the median start. None: too few starts, or an open end.
     """
 
     estimate_rps: float
@@ -33,6 +37,7 @@ class Border:
     starts: int
     measured_s: float
     curve: tuple[tuple[float, float], ...] = ()
+    start_rps: float | None = None
 
 
 def is_closed(border: Border) -> bool:

@@ -54,7 +54,7 @@ HEADROOM, FULLEST = 1.15, 0.9
 CAPACITY_SD = (0.01, 0.03, 0.06, 0.12)  # between starts; equally likely before anything is seen
 DRIFT_SD = ((0.1, 0.5), (0.6, 0.5))  # of the logit, with its weight
 LOW_FIRST = 0.15  # levels of the lowest load become less likely by exp(−this) each
-_PAD = 28  # levels beyond both ends, for the spread between starts
+PAD = 28  # levels beyond both ends, for the spread between starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def curve(q: float) -> Curve:
     """The prior for a target at quantile `q`."""
     grid: Floats = np.exp(np.arange(math.log(LOWEST), math.log(HIGHEST) + STEP, math.log1p(STEP)))
     first = np.exp(-LOW_FIRST * np.arange(LEVELS))
-    logit: Floats = (np.arange(-_PAD, LEVELS + _PAD, dtype=float) - AT_TARGET) * LEVEL
+    logit: Floats = (np.arange(-PAD, LEVELS + PAD, dtype=float) - AT_TARGET) * LEVEL
     logit += math.log((1 - q) / q)
     habits = [(sd, drift, w) for sd in CAPACITY_SD for drift, w in DRIFT_SD]
     return Curve(
@@ -161,6 +161,6 @@ def _turns(slopes: int) -> Floats:
 def _spread(logit: Floats, capacity_sd: float, drift_sd: float, _w: float, slope: float) -> Floats:
     """Where a start lies whose median start is at a level: normal, (levels, padded levels)."""
     sd = math.hypot(drift_sd, capacity_sd * slope / STEP)
-    apart = (logit[None, :] - logit[_PAD : _PAD + LEVELS, None]) / sd
+    apart = (logit[None, :] - logit[PAD : PAD + LEVELS, None]) / sd
     density = np.exp(-0.5 * apart * apart)
     return np.asarray(density / density.sum(axis=1, keepdims=True), np.float64)

@@ -17,7 +17,7 @@ draft-vpolak-bmwg-plrsearch, for one Bayesian fit over all trials.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -92,11 +92,31 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
         bound_s: of the QoS target, s.
         q: its quantile: a share 1 − q may miss the bound.
     """
+    return read(trials, peak_rps, bound_s, q, _holds)
+
+
+def read(
+    trials: tuple[Trial, ...],
+    peak_rps: float,
+    bound_s: float,
+    q: float,
+    meets: Callable[[Curve, Floats, Floats], Floats],
+) -> Posterior:
+    """What the states of the curve say, by `meets`, at each load.
+
+    Args:
+        trials: and the next three as for `border`.
+        peak_rps: scale of the grid.
+        bound_s: of the target, s.
+        q: its quantile.
+        meets: probability at each load, (loads,), from the prior, the states at every load and the
+            logarithm of each habit's evidence.
+    """
     shares = [trial.rps / peak_rps for trial in trials] or [1.0]
     prior = reaching(q, min(shares), max(shares))
     seen = evidence.sizes(trials, bound_s)
     at = _places(prior, trials, peak_rps)
-    as_seen, as_feared = _solve(prior, trials, at, seen, (1.0, UNSEEN))
+    as_seen, as_feared = _solve(prior, trials, at, seen, meets)
     middle = float(prior.grid[np.argmin(np.abs(as_seen - 0.5))]) * peak_rps
     unseen = 1 / (1 + seen.at(middle)[1])
     holds = (1 - unseen) * as_seen + unseen * as_feared
@@ -111,30 +131,39 @@ def _places(prior: Curve, trials: Sequence[Trial], peak_rps: float) -> list[int]
 
 
 def _solve(
-    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: Sequence[float]
+    prior: Curve,
+    trials: Sequence[Trial],
+    at: Sequence[int],
+    seen: Sizes,
+    meets: Callable[[Curve, Floats, Floats], Floats],
 ) -> list[Floats]:
-    """Probability that each load of the grid meets the target, shape (loads,), for each size.
+    """Probability that each load meets the target, (loads,): by clusters as seen, and as feared.
 
-    One pass over the grid solves all sizes of clusters: to it they are so many habits more.
+    One pass over the grid solves both sizes of clusters: to it they are so many habits more.
     """
-    each = [_state_likelihoods(prior, trials, at, seen, size) for size in larger]
+    each = [_state_likelihoods(prior, trials, at, seen, size) for size in (1.0, UNSEEN)]
     texts = {j: np.concatenate([likely[j] for likely, _ in each], axis=1) for j in set(at)}
     count = len(prior.weights)
     states, evidences = _forward_backward(prior, texts, habits=count * len(each))
     return [
-        _holds(prior, states[:, :, first : first + count], evidences[first : first + count] + scale)
+        meets(prior, states[:, :, first : first + count], evidences[first : first + count] + scale)
         for first, (_, scale) in zip(range(0, len(evidences), count), each, strict=True)
     ]
 
 
 def _holds(prior: Curve, states: Floats, evidences: Floats) -> Floats:
-    """Probability that each load of the grid meets the target, whatever the habit, (loads,)."""
-    log_weight = np.log(prior.weights) + evidences
-    weight = np.exp(log_weight - log_weight.max())
-    levels = np.einsum("jdhl,h->jl", states, weight / weight.sum())
+    """Probability that the median start meets the target at each load, (loads,)."""
+    levels = np.einsum("jdhl,h->jl", states, of_habits(prior, evidences))
     below = np.concatenate([np.zeros((len(levels), 1)), np.cumsum(levels, axis=1)], axis=1)
     rows = zip(prior.floor, below, strict=True)
     return np.array([np.interp(-floor, prior.edges, row) for floor, row in rows])
+
+
+def of_habits(prior: Curve, evidences: Floats) -> Floats:
+    """How probable each habit is, (habits,), from the logarithm of its evidence."""
+    log_weight = np.log(prior.weights) + evidences
+    weight = np.exp(log_weight - log_weight.max())
+    return np.asarray(weight / weight.sum(), np.float64)
 
 
 def _state_likelihoods(

@@ -157,14 +157,18 @@ def test_a_higher_floor_leaves_fewer_levels_that_hold_exactly_as_many_as_it_take
     prior = curve(0.99)
     seen = evidence.sizes((), 1e-3)
     flat = replace(prior, floor=np.zeros_like(prior.floor))
-    as_is = posterior._solve(flat, (), (), seen, [1.0])[0]
-    raised = posterior._solve(replace(flat, floor=flat.floor + LEVEL), (), (), seen, [1.0])[0]
-    fewer = posterior._solve(replace(flat, edges=flat.edges + LEVEL), (), (), seen, [1.0])[0]
+    as_is = posterior._solve(flat, (), (), seen, posterior._holds)[0]
+    raised = posterior._solve(
+        replace(flat, floor=flat.floor + LEVEL), (), (), seen, posterior._holds
+    )[0]
+    fewer = posterior._solve(
+        replace(flat, edges=flat.edges + LEVEL), (), (), seen, posterior._holds
+    )[0]
     assert raised == pytest.approx(fewer)
     assert (raised < as_is).all()
     assert (np.diff(as_is) <= 1e-12).all()
     # With the floor that rises with load the border comes earlier than without.
-    assert (posterior._solve(prior, (), (), seen, [1.0])[0][1:] < as_is[1:]).all()
+    assert (posterior._solve(prior, (), (), seen, posterior._holds)[0][1:] < as_is[1:]).all()
 
 
 def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None:
@@ -180,7 +184,7 @@ def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None
             now = prior.turns.T @ risen
         below = np.concatenate([[0.0], np.cumsum(now.sum(axis=0))])
         wanted.append(np.interp(-prior.floor[j], prior.edges, below))
-    result = posterior._solve(prior, (), (), seen, [1.0])[0]
+    result = posterior._solve(prior, (), (), seen, posterior._holds)[0]
     assert result == pytest.approx(np.array(wanted), abs=1e-9)
     assert levels == 56
 

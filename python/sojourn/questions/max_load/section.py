@@ -9,7 +9,7 @@ from sojourn import units
 from sojourn.analysis.service import NOT_RESTARTED
 from sojourn.findings import answer
 from sojourn.findings.findings import ServiceFinding
-from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
+from sojourn.findings.highest_load import OF_STARTS, Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.state import Settle
 from sojourn.report import plot, show
 from sojourn.report.section import Bar, Number, Shown
@@ -101,7 +101,16 @@ def _notes(search: MaxLoad) -> list[str]:
         )
     if border is not None and search.scheduled is not None:
         notes += _scheduled(border, search.scheduled)
+    if border is not None and _do_starts_differ(border):
+        least = show.round_count(border.start_rps or 0.0)
+        part = show.share(OF_STARTS)
+        notes.append(f"starts of the service differ: {part} of them carry {least}/s or more")
     return notes
+
+
+def _do_starts_differ(border: Border) -> bool:
+    """Whether one start in ten carries much less than what the median one surely does."""
+    return border.start_rps is not None and WORTH * border.start_rps < border.interval_rps.lo
 
 
 def _scheduled(border: Border, scheduled: Scheduled) -> list[str]:
@@ -151,6 +160,9 @@ def _searched(search: MaxLoad, *, is_one_start: bool) -> Iterator[tuple[str, str
     where = "of one start" if is_one_start else f"on {border.starts} starts"
     runs = f"{border.runs} runs {where}, {border.measured_s:.0f} s of load"
     yield "the answer rests on", runs
+    if border.start_rps is not None:
+        least = show.round_count(border.start_rps)
+        yield f"{show.share(OF_STARTS)} of starts carry", f"{least} requests/s or more"
     yield "the search", f"{len(search.probes)} runs of its own took {units.show_s(search.wall_s)}"
     if search.undisturbed is not None:
         yield "undisturbed", _in_full(search.undisturbed)

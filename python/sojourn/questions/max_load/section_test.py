@@ -12,7 +12,7 @@ from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.findings.limit import By, Limit
 from sojourn.plan.points import Verdict
 from sojourn.questions.max_load import section, worst
-from sojourn.report import testing
+from sojourn.report import show, testing
 from sojourn.stats.interval import Interval
 
 BORDER = Border(
@@ -56,3 +56,16 @@ def test_who_limits_the_service_is_a_fact_of_its_own() -> None:
     assert "what limits it" not in dict(section.KIND.facts(service))
     facts = dict(section.KIND.facts(replace(service, limit=limit)))
     assert facts["what limits it"] == "from 500 requests/s on, refused"
+
+
+@pytest.mark.parametrize(("start_rps", "is_noted"), [(82.0, True), (90.0, False), (None, False)])
+def test_what_one_start_carries_is_a_fact_and_a_note_if_it_is_much_less(
+    start_rps: float | None, *, is_noted: bool
+) -> None:
+    border = replace(BORDER, start_rps=start_rps)
+    search = MaxLoad(verdict=Verdict.HOLDS, border=border, probes=(), wall_s=44.0)
+    service = testing.memcached().having("max_load", search)
+    known = dict(section.KIND.facts(service)).get(f"{show.share(0.9)} of starts carry")
+    assert known == (f"{start_rps} requests/s or more" if start_rps else None)
+    text = f"starts of the service differ: {show.share(0.9)} of them carry 82.0/s or more"
+    assert (text in section.KIND.notes(service)) == is_noted

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 from sojourn.analysis import limit, rerun
 from sojourn.analysis.reasons import topic
 from sojourn.findings.findings import Qos
-from sojourn.findings.highest_load import Border, MaxLoad, Scheduled, is_closed
+from sojourn.findings.highest_load import OF_STARTS, Border, MaxLoad, Scheduled, is_closed
 from sojourn.findings.limit import By
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
+from sojourn.plan import starts
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.next import Progress
@@ -42,6 +44,7 @@ WIDE = 2.0  # hi / lo above which an interval decides nothing
 NARROW = 1.2  # below it there is nothing left to settle
 DIFFERS = 1.05  # ratio from which the undisturbed answer is worth a line of its own
 LIMIT_NEAR = 0.9  # of the rate that a limiter lets pass: from here on it may decide
+STARTS = 3  # from fewer nothing is known of how much they differ
 STALLS = 3  # in the time near the border; rarer ones cannot be excluded
 _QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
@@ -63,6 +66,7 @@ def judge(
     outcomes = [m.outcome for m in measured]
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     border = _border(search.posterior, search.trials, axis) if search.posterior else None
+    border = border and replace(border, start_rps=_of_one(border, search.trials, axis, target))
     verdict, reasons = _verdict(search, border, outcomes)
     if border and (limited := _refused(border, measured) or _limited(border, outcomes)):
         verdict, reasons = Verdict.UNKNOWN, (limited, *reasons)
@@ -98,6 +102,15 @@ def _border(posterior: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
         measured_s=sum(trial.seconds for trial in rest),
         curve=tuple(zip(posterior.rps, posterior.holds, strict=True)),
     )
+
+
+def _of_one(border: Border, rest: Sequence[Trial], axis: Axis, target: Target) -> float | None:
+    """What a further start carries with probability `OF_STARTS`, requests/s."""
+    if border.starts < STARTS or not is_closed(border):
+        return None
+    bound_s = target.bound_ns / 1e9
+    one = starts.of_one(tuple(rest), peak_rps=axis.rps, bound_s=bound_s, q=target.q)
+    return one.load_at(1 - OF_STARTS) or None
 
 
 def _verdict(
