@@ -65,7 +65,7 @@ def compared(
         raise SpecFault(
             f"the records have no service and load in common: {_has(names, result)}",
             at="sojourn compare",
-            fix="compare records of one study, or of studies with equal loads",
+            fix="compare records of one study, or of studies with equal loads (run.rates)",
         )
     text = replace(
         text,
@@ -136,7 +136,7 @@ def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
 
 def _has(names: list[str], findings: list[Findings]) -> str:
     """What each record has, as a sentence for an error: two services, three loads of each."""
-    from sojourn.analysis.comparison import load_name
+    from sojourn.analysis.equal_loads import name as load_name
 
     def loads(service: ServiceFinding) -> str:
         named = [load_name(service, point) for point in service.points[:3]]
