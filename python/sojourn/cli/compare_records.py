@@ -60,6 +60,7 @@ def compared(
     names, stored, result = _read(records, results, html)
     facts = [machine.facts(one) for one in stored]
     is_across = _check_machines(facts, is_allowed=across)
+    settings = comparison_settings.settings([one.study for one in stored])
     text = comparison.compare(names, result, limits)
     if not shown.shared(text):
         raise SpecFault(
@@ -69,7 +70,9 @@ def compared(
         )
     text = replace(
         text,
-        differences=comparison_settings.differences(result, facts),
+        differences=comparison_settings.differences(
+            result, [{**own, **keys} for own, keys in zip(facts, settings, strict=True)]
+        ),
         is_across=is_across,
         moved=moved_stages.moved([letter for letter, _ in shown.letters(text)], stored),
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
