@@ -20,12 +20,15 @@ import numpy as np
 import scipy
 
 from sojourn.analysis.comparison_rows import AT_LEAST, AT_MOST, NO_LOAD, Ratio, Row
-from sojourn.findings.findings import ServiceFinding
+from sojourn.analysis.equal_loads import EQUAL
+from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.highest_load import Border, MaxLoad, is_closed
 from sojourn.half_width import normal
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Limits
 from sojourn.stats.times import Floats
+from sojourn.text.numbers import percentile
+from sojourn.units import show_ns
 
 MAX_LOAD = "max load"
 OPEN = "the interval is open"
@@ -44,11 +47,32 @@ def row(services: Sequence[ServiceFinding | None], limits: Limits) -> Row | None
     first = each[0]
     if first is None or not any(each[1:]) or services[0] is None:
         return None
-    others = (
-        _of(first, one, limits) if one else Ratio(value=None, note=LACKING) for one in each[1:]
-    )
+    others = [
+        _beside(first, border, unlike_targets(services[0].qos, s.qos if s else None), limits)
+        for s, border in zip(services[1:], each[1:], strict=True)
+    ]
     sides = (_number(first), *others)
     return Row(service=services[0].service, load="", number=MAX_LOAD, is_rate=True, sides=sides)
+
+
+def _beside(first: Border, other: Border | None, unlike: str, limits: Limits) -> Ratio:
+    if other is None:
+        return Ratio(value=None, note=LACKING)
+    return replace(_number(other), note=unlike) if unlike else _of(first, other, limits)
+
+
+def unlike_targets(first: Qos | None, other: Qos | None) -> str:
+    """That two highest loads are of unlike targets; "" if they are not.
+
+    A bound that follows from the service is measured, so it differs a little from run to run.
+    """
+    if first is None or other is None:
+        return ""
+    is_equal = first.q == other.q and abs(math.log(other.bound_ns / first.bound_ns)) <= EQUAL
+    if is_equal:
+        return ""
+    texts = (f"{percentile(one.q)} ≤ {show_ns(one.bound_ns)}" for one in (first, other))
+    return f"the targets differ: {' and '.join(texts)}"
 
 
 def _number(border: Border) -> Ratio:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis import aa_noise_floor, border_rows
+from sojourn.analysis import aa_noise_floor, border_rows, equal_loads
 from sojourn.analysis.border_rows import LACKING
 from sojourn.analysis.comparison_rows import Moved, Ratio, Row
+from sojourn.analysis.equal_loads import ASKED
 from sojourn.findings.effects import LOST_OR_GREW
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
@@ -25,7 +26,6 @@ from sojourn.text.numbers import load_share, percent, percentile
 QUANTILES = (0.5, 0.99, 0.999)
 MEAN, CPU = "mean", "CPU per request"
 NEAR = 0.05  # chance of an error up to which an open number says how large it is
-ASKED = "asked"  # loads in requests/s: rule of the axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,7 @@ class Comparison:
         is_across: the records are of different machines.
         unfinished: names of records that are not finished.
         moved: by stage, where both records are traced.
+        axes: (service, max RPS in each record) where 100 % load is not the same in all.
     """
 
     names: tuple[str, ...]
@@ -51,16 +52,22 @@ class Comparison:
     is_across: bool = False
     unfinished: tuple[str, ...] = ()
     moved: tuple[Moved, ...] = ()
+    axes: equal_loads.Axes = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A service at a load in every record; None where a record has none."""
+    """A service at a load in every record; None where a record has none.
+
+    Attributes:
+        doubts: of each record, why its load is not equal to that of the first; "" if it is.
+    """
 
     service: str
     load: str
     points: tuple[LoadPoint | None, ...]
     services: tuple[ServiceFinding | None, ...]
+    doubts: tuple[str, ...]
 
 
 def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) -> Comparison:
@@ -81,6 +88,7 @@ def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) 
         rows=tuple(rows),
         judgement=_whole(rows),
         limits=limits,
+        axes=equal_loads.axes(services),
     )
 
 
@@ -100,15 +108,22 @@ def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Plac
     for each in services:
         first = each[0]
         assert first is not None  # noqa: S101  # the services are those of the first record
-        tables = [{load_name(s, p): p for p in s.points} if s else {} for s in each]
-        for load in tables[0]:
-            points = tuple(table.get(load) for table in tables)
-            places.append(_Place(first.service, load, points, each))
+        others = [equal_loads.partners(first, other) for other in each[1:]]
+        for number, point in enumerate(first.points):
+            points = (point, *(table[number] for table in others))
+            loads = [
+                equal_loads.asked_rps(s, p) if s and p else None
+                for s, p in zip(each, points, strict=True)
+            ]
+            doubts = tuple("" if rps is None else equal_loads.doubt(loads[0] or 0.0, rps)
+                           for rps in loads)  # fmt: skip
+            name = equal_loads.name(first, point)
+            places.append(_Place(first.service, name, points, each, doubts))
     return places
 
 
 def load_name(service: ServiceFinding, point: LoadPoint) -> str:
-    """A load as people call it: `20000 requests/s` or `70 % load`."""
+    """A load as one record calls it: `20000 requests/s` or `70 % load`."""
     if service.max_rps_rule == ASKED:
         return f"{point.offered_rps:.6g} requests/s"
     return f"{load_share(point.fraction)} load"
@@ -181,8 +196,10 @@ def _lacking(first: Sequence[float], other: Sequence[float]) -> str:
 
 
 def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int, int]) -> Ratio:
-    """With the noise floor, and without a judgement where two modes or the floor forbid it."""
+    """With the noise floor; no judgement where load, two modes or the floor forbid it."""
     point, first = place.points[number], place.points[0]
+    if place.doubts[number] and not one.note:
+        return replace(one, judgement=Judgement.OPEN, note=place.doubts[number])
     if name != CPU and any(p is not None and p.is_bimodal for p in (point, first)):
         return replace(one, judgement=Judgement.OPEN, note="restarts fall into two groups")
     floors = [s.noise_floor for s in (place.services[0], place.services[number]) if s]

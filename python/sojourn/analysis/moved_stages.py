@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import programs
+from sojourn.analysis import equal_loads
 from sojourn.analysis.comparison_rows import Moved
 from sojourn.plan import traced
 from sojourn.plan.points import Phase
 from sojourn.plan.setting import TRACER
 from sojourn.samples.traced import TRACE
-from sojourn.units import show_ns
+from sojourn.units import show_count, show_ns
 from sojourn.visible import visible
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ WITHIN_S = 60.0
 PAIRS = 20  # of traces, at most: more decide no more
 PARTS = 6  # of mean and tail, the largest changes
 SHOWN = 0.005  # of the first side's total; a smaller change is not shown
-Traces = Mapping[tuple[str, str], list[Path]]  # by service and setting
+Key = tuple[str, str]  # service and setting
+Traces = Mapping[Key, list[tuple[Path, float]]]  # with the load that was planned, requests/s
 
 
 def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
@@ -41,11 +43,26 @@ def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
         return ()
     program = programs.maybe(PROGRAM)
     return tuple(
-        _moved(f"{service} {setting}, {name} against {names[0]}", program,
-               first[service, setting], other[service, setting])
+        _between(f"{service} {setting}, {name} against {names[0]}", program,
+                 first[service, setting], other[service, setting])
         for name, other in zip(names[1:], others, strict=True)
         for service, setting in sorted(first.keys() & other.keys())
     )  # fmt: skip
+
+
+def _between(
+    what: str,
+    program: Path | None,
+    first: list[tuple[Path, float]],
+    other: list[tuple[Path, float]],
+) -> Moved:
+    """What moved between records, unless the same share of max RPS is another load in each."""
+    loads = first[0][1], other[0][1]
+    if equal_loads.doubt(*loads):
+        here, there = map(show_count, loads)
+        why = f"one was traced at {here} requests/s, the other at {there}"
+        return Moved(what=what, answer=f"not compared, because {why}")
+    return _moved(what, program, first, other)
 
 
 def in_turn(record: Record, phase: Phase, first: str) -> tuple[Moved, ...]:
@@ -67,7 +84,7 @@ def in_turn(record: Record, phase: Phase, first: str) -> tuple[Moved, ...]:
 
 def _traces(record: Record, phase: Phase) -> Traces:
     """The traces of a record, in the order of their repeats."""
-    by: dict[tuple[str, str], list[tuple[int, Path]]] = defaultdict(list)
+    by: dict[Key, list[tuple[int, Path, float]]] = defaultdict(list)
     for outcome in record.outcomes():
         point = outcome.point
         if point.phase is phase and traced.has_tracer(point) and outcome.is_believed:
@@ -75,13 +92,20 @@ def _traces(record: Record, phase: Phase) -> Traces:
             levels = {name: level for name, level in point.setting.items() if name != TRACER}
             setting = ", ".join(f"{name} {level}" for name, level in levels.items())
             if at.is_file():
-                by[point.service, setting].append((point.repeat, at))
-    return {key: [path for _, path in sorted(each)] for key, each in by.items()}
+                rps = point.offered_rps or 0.0  # of a closed loop none is planned
+                by[point.service, setting].append((point.repeat, at, rps))
+    return {key: [(path, rps) for _, path, rps in sorted(each)] for key, each in by.items()}
 
 
-def _moved(what: str, program: Path | None, first: list[Path], other: list[Path]) -> Moved:
+def _moved(
+    what: str,
+    program: Path | None,
+    first: list[tuple[Path, float]],
+    other: list[tuple[Path, float]],
+) -> Moved:
     """The answer of the program for these pairs; why there is none, if there is none."""
-    files = [str(path) for pair in list(zip(first, other, strict=False))[:PAIRS] for path in pair]
+    pairs = list(zip(first, other, strict=False))[:PAIRS]
+    files = [str(path) for pair in pairs for path, _ in pair]
     if program is None:
         return Moved(what=what, answer=f"not known, because {PROGRAM} is not installed here")
     try:

@@ -125,3 +125,17 @@ def test_without_the_tracer_it_says_so_and_without_traces_nothing(
     for file in two[1].glob("points/*/trace.json"):
         file.unlink()
     assert moved_stages.moved(["A", "B"], [store.read(path) for path in two]) == ()
+
+
+@pytest.mark.parametrize(("rps", "is_compared"), [(10_050.0, True), (8_000.0, False)])
+def test_traces_at_an_equal_share_of_another_max_rps_are_not_compared(
+    rps: float, *, is_compared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answer").write_text(json.dumps(RESULT))
+    given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
+    monkeypatch.setattr(moved_stages, "_traces", lambda record, _phase: record)
+    key = ("memcached", "load 0.7")
+    records = [{key: [(tmp_path / "a", 10_000.0)]}, {key: [(tmp_path / "b", rps)]}]
+    [one] = moved_stages.moved(["A", "B"], records)  # type: ignore[arg-type]
+    assert given.exists() is is_compared
+    assert ("10.0k requests/s, the other at 8k" in one.answer) is not is_compared

@@ -60,16 +60,19 @@ def compared(
     names, stored, result = _read(records, results, html)
     facts = [machine.facts(one) for one in stored]
     is_across = _check_machines(facts, is_allowed=across)
+    settings = comparison_settings.settings([one.study for one in stored])
     text = comparison.compare(names, result, limits)
     if not shown.shared(text):
         raise SpecFault(
             f"the records have no service and load in common: {_has(names, result)}",
             at="sojourn compare",
-            fix="compare records of one study, or of studies with equal loads",
+            fix="compare records of one study, or of studies with equal loads (run.rates)",
         )
     text = replace(
         text,
-        differences=comparison_settings.differences(result, facts),
+        differences=comparison_settings.differences(
+            result, [{**own, **keys} for own, keys in zip(facts, settings, strict=True)]
+        ),
         is_across=is_across,
         moved=moved_stages.moved([letter for letter, _ in shown.letters(text)], stored),
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
@@ -136,7 +139,7 @@ def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
 
 def _has(names: list[str], findings: list[Findings]) -> str:
     """What each record has, as a sentence for an error: two services, three loads of each."""
-    from sojourn.analysis.comparison import load_name
+    from sojourn.analysis.equal_loads import name as load_name
 
     def loads(service: ServiceFinding) -> str:
         named = [load_name(service, point) for point in service.points[:3]]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sojourn import pipeline, spec, store
+from sojourn.analysis.comparison_settings import differing
 from sojourn.analysis.history import Change, series_of, with_changes
 from sojourn.cli import history_csv
 from sojourn.cli.app import main
-from sojourn.cli.history_records import differing
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
 from sojourn.findings.highest_load import MaxLoad

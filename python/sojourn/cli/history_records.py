@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn.errors import Fault, StoreFault
 
 if TYPE_CHECKING:
     from sojourn.analysis.history import History
-    from sojourn.spec import Study
     from sojourn.store import Record
 
-#: Keys on which no number depends.
-OF_READING = {"question", "papers", "schema", "seed", "run.raw_max", "run.retries"}
 KEYS_MOST = 3  # that a reason names
 
 
@@ -130,6 +127,7 @@ def _readable(paths: Sequence[Path]) -> tuple[list[Record], list[tuple[str, str]
 
 def _alike(records: Sequence[Record]) -> tuple[list[Record], list[tuple[str, str]]]:
     """Those that were measured on the machine and by the settings of the newest one."""
+    from sojourn.analysis.comparison_settings import differing
     from sojourn.record import machine
 
     alike: list[Record] = []
@@ -155,22 +153,3 @@ def _alike(records: Sequence[Record]) -> tuple[list[Record], list[tuple[str, str
         else:
             alike.append(record)
     return alike, skipped
-
-
-def differing(one: Study, other: Study) -> Iterator[str]:
-    """Keys in which two studies differ, of those that change numbers."""
-    tables = [dict(_flat(study.model_dump(mode="json", by_alias=True))) for study in (one, other)]
-    for key in dict.fromkeys([*tables[0], *tables[1]]):
-        if key not in OF_READING and tables[0].get(key) != tables[1].get(key):
-            yield key
-
-
-def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{at}.{key}" if at else str(key))
-    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-        for number, inner in enumerate(value):
-            yield from _flat(inner, f"{at}.{number}")
-    else:
-        yield at, value

@@ -183,7 +183,7 @@ def _asked(target: str, inputs: Mapping[str, credentials.JobValue], bound: str) 
     allowance = Allowance(cpus=1, memory_bytes=0)
     bound_s = parse_ns(bound) / NS_PER_S if bound else FIRST_S
     within_s = max(first_replies.REPLY_S, asked.BOUNDS * bound_s)
-    with slow_reply.noted(target, within_s):
+    with slow_reply.noted(target, within_s, bound):
         return external.build({"target": target}, allowance).adapted(inputs, bound_s)
 
 

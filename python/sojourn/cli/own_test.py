@@ -223,14 +223,20 @@ def test_a_first_reply_that_takes_long_is_announced(monkeypatch: pytest.MonkeyPa
         is_said.set()
 
     monkeypatch.setattr(slow_reply, "say", heard)
-    with slow_reply.noted("http://h/", 30.0, after_s=0.0):
+    with slow_reply.noted("http://h/", 30.0, "", after_s=0.0):
         assert is_said.wait(60)
-    assert texts == [
-        "waiting for a first reply of http://h/, 30 s at most; a shorter --bound waits less"
-    ]
-    with slow_reply.noted("http://h/", 30.0, after_s=1e6):
+    assert len(texts) == 1
+    assert texts[0].endswith(
+        "reply of http://h/, 30 s at most, because no --bound says how long a reply may take; "
+        "a shorter --bound waits less"
+    )
+    with slow_reply.noted("http://h/", 30.0, "", after_s=1e6):
         pass
     assert len(texts) == 1, "most services answer sooner"
+    is_said.clear()
+    with slow_reply.noted("http://h/", 14.0, "7s", after_s=0.0):
+        assert is_said.wait(60)
+    assert "14 s at most, because a reply may take twice --bound 7s" in texts[-1]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli import credentials, qos_options
+from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put, put_json
@@ -187,6 +188,7 @@ def _checked_service(target: str, study: Study, *, is_filled: bool) -> External:
     from sojourn.run import waits
     from sojourn.services.kind import Allowance
     from sojourn.services.own import asked, external
+    from sojourn.services.own.first_tries import CUT
 
     spec = study.services[0]
     allowance = Allowance(cpus=1, memory_bytes=0)
@@ -198,6 +200,8 @@ def _checked_service(target: str, study: Study, *, is_filled: bool) -> External:
             at="TARGET",
             fix="say --preload: 10,000 keys of 30 B are set to values of 200 B, 2.3 MB in all",
         )
+    if cut := dict(service.proof.facts).get(CUT):
+        say(f"{CUT}: {cut}; each is a failed request, and counts as infinitely late under load")
     return service
 
 

@@ -43,6 +43,7 @@ class Trial:
         seconds: length of the measured part; of an undisturbed run what is left of it.
         life: start of the service that it shares with others.
         surely: of `over`, those that no late or stopped client can have caused; None: all.
+        failed: of `over`, those that no wait explains: refused, cut off, or answered wrongly.
     """
 
     rps: float
@@ -52,6 +53,7 @@ class Trial:
     seconds: float
     life: str
     surely: int | None = None
+    failed: int = 0
 
     @property
     def share(self) -> float:
@@ -119,14 +121,21 @@ def _trial(outcome: Outcome, seen: Misses) -> Trial:
         seconds=point.measure_s * min(1.0, seen.requests / max(1, outcome.requests)),
         life=point.life,
         surely=_surely(outcome, seen),
+        failed=_of_part(outcome.failed, outcome, seen),
     )
 
 
-def _surely(outcome: Outcome, seen: Misses) -> int | None:
-    """Of the misses in a part of a run, those that are the service's own at the least.
+def _of_part(misses: int, outcome: Outcome, seen: Misses) -> int:
+    """Of these misses of a run, those that surely lie in a part of it.
 
-    All others of the run may be its own as well: only what does not fit among them is sure here.
+    All others of the run may be outside the part: only what does not fit there is sure here.
     """
+    others = max(0, (outcome.over_bound or 0) - seen.over)
+    return max(0, min(misses - others, seen.over))
+
+
+def _surely(outcome: Outcome, seen: Misses) -> int | None:
+    """Of the misses in a part of a run, those that are the service's own at the least."""
     if outcome.over_surely is None:
         return None
     apart = outcome.undisturbed
@@ -135,8 +144,7 @@ def _surely(outcome: Outcome, seen: Misses) -> int | None:
         # Stops take capacity, too. So a miss may be theirs, unless it lies apart from them (M29)
         # or has an end that no stop makes.
         return min(outcome.over_surely, max(apart.over, outcome.failed))
-    others = max(0, (outcome.over_bound or 0) - seen.over)
-    return max(0, min(outcome.over_surely - others, seen.over))
+    return _of_part(outcome.over_surely, outcome, seen)
 
 
 def _is_stopped(outcome: Outcome) -> bool:

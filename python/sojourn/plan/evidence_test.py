@@ -252,3 +252,13 @@ def test_one_rule_for_misses_that_stops_of_the_server_reached(
     held = replace(run, verdict=Verdict.HOLDS, over_surely=13)
     assert trials([held])[0].surely == wanted
     assert trials([replace(held, verdict=Verdict.VIOLATED)])[0].surely == wanted
+
+
+def test_of_failed_requests_only_those_count_in_a_part_that_cannot_lie_outside() -> None:
+    """Of 100 misses 50 were in disturbed windows; 60 failed, so at least 10 of them outside."""
+    half = Misses(requests=900, over=50, clusters=(50,))
+    run = replace(outcome(), requests=1_000, over_bound=100, undisturbed=half, failed=60)
+    assert trials([run], undisturbed=True)[0].failed == 10
+    assert trials([run])[0].failed == 60
+    assert trials([replace(run, failed=40)], undisturbed=True)[0].failed == 0
+    assert trials([replace(run, failed=400)])[0].failed == 100, "no more than there are"

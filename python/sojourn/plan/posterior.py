@@ -211,7 +211,21 @@ def _likelihoods(
     missed, satisfied = np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit)
     log = -(over * missed + (requests[:, None] - over) * satisfied) / size[:, None]
     log -= _best(over, requests[:, None]) / size[:, None]
+    failed = np.array([trial.failed for trial in trials], float)
+    log = np.minimum(log, _failing(missed, failed / requests))
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)), np.float64)
+
+
+def _failing(missed: Floats, failed: Floats) -> Floats:
+    """Logarithm of the chance that so large a share of a run fails by itself, at the most.
+
+    Args:
+        missed: of each run and share, its logarithm with the sign changed, (runs, shares).
+        failed: share of each run that was refused, cut off or answered wrongly, (runs,).
+
+    Source: Markov's inequality, which holds for any distribution, clustered or not.
+    """
+    return np.minimum(0.0, -missed - np.log(np.maximum(failed, _TINY))[:, None])
 
 
 def _best(over: Floats, requests: Floats) -> Floats:

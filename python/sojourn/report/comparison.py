@@ -25,6 +25,9 @@ WEAKER = (
 MORE_RESTARTS = (
     "Profile quick has one start at a load; `sojourn run STUDY --profile standard` has four."
 )
+EQUAL_LOADS = (
+    "To measure both at equal loads, give run.rates in the study instead of run.fractions."
+)
 FEW = "Numbers in brackets rest on too few requests: the report has none there."
 ACROSS = "The records are of different machines, so a ratio compares machines, too."
 MOVED = ("of", "stage or cause", "first", "second", "change", "95 % interval", "")
@@ -205,10 +208,25 @@ def notes(comparison: Comparison) -> Sequence[str]:
         *why,
         *([ACROSS] if comparison.is_across else []),
         *open_,
+        *axes(comparison),
         *own,
         WEAKER,
         alpha,
     )
+
+
+def axes(comparison: Comparison) -> list[str]:
+    """Where 100 % load is not the same in all records, in a sentence each."""
+    results = []
+    for service, each in comparison.axes:
+        named = [
+            f"{show_count(rps)}/s in {letter}"
+            for rps, letter in zip(each, called(comparison), strict=True)
+            if rps is not None
+        ]
+        loads = f"100 % load of {service} is {' and '.join(named)}"
+        results.append(f"Loads are compared in requests/s, because {loads}. {EQUAL_LOADS}")
+    return results
 
 
 def markdown(comparison: Comparison) -> str:

@@ -167,3 +167,24 @@ def test_restarts_that_agree_to_the_last_digit_still_decide() -> None:
     assert result.p < 1e-6
     same = unpaired([1.0] * 3, [1.0] * 3, 0.01)
     assert same.p == 1.0
+
+
+@pytest.mark.parametrize(
+    ("q", "bound_ns", "note"),
+    [(0.99, 2e6, "the targets differ: p99 ≤ 1 ms and p99 ≤ 2 ms"),
+     (0.95, 1e6, "the targets differ: p99 ≤ 1 ms and p95 ≤ 1 ms"),
+     (0.99, 1.005e6, "")],
+)  # fmt: skip
+@pytest.mark.parametrize("other", [closed(600), AT_LEAST])
+def test_highest_loads_of_unlike_targets_are_shown_and_not_judged(
+    q: float, bound_ns: float, note: str, other: Findings
+) -> None:
+    """A looser bound would be a better service."""
+    service = other.services[0]
+    assert service.qos is not None
+    target = replace(service.qos, q=q, bound_ns=bound_ns)
+    comparison = held(closed(300), replace(other, services=(replace(service, qos=target),)))
+    side = most(comparison).sides[1]
+    assert side.note == note
+    assert side.judgement is (Judgement.OPEN if note else Judgement.BETTER)
+    assert side.value

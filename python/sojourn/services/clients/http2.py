@@ -77,7 +77,7 @@ def ask(
                 raise http.client.HTTPException(f"its body has more than {BODY_MAX >> 20} MiB")
         if got.stream == 1 and got.flags & END_STREAM and got.kind in {DATA, HEADERS}:
             return status, bytes(body)
-    raise http.client.HTTPException("it ended before its reply")
+    raise http.client.RemoteDisconnected("it ended before its reply")
 
 
 def _answers_still(got: Frame) -> bool:
@@ -99,7 +99,9 @@ def greets(connection: socket.socket, whole_s: float) -> bool:
     connection.sendall(opening())
     try:
         return next(frames(connection, whole_s)).kind == SETTINGS
-    except (StopIteration, http.client.HTTPException):
+    except StopIteration:
+        raise http.client.RemoteDisconnected("it ended the connection without a word") from None
+    except http.client.HTTPException:
         return False
 
 

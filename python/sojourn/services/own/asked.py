@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from sojourn.errors import SpecFault
 from sojourn.services.clients import connect, http_get, talk
-from sojourn.services.clients.reach import UNREACHED, RefusedError, is_here, reach, unreached
+from sojourn.services.clients.reach import RefusedError, is_here, reach
 from sojourn.services.clients.where import GRPC, HTTP, HTTP2, POSTGRES, RESP, SECURED, Where
 from sojourn.services.kind import Json
 from sojourn.services.own.first_replies import (
@@ -24,7 +24,6 @@ from sojourn.services.own.first_replies import (
     another_protocol,
     check_status,
     lacks_certificate,
-    late,
     not_spoken,
     numbered,
     of_certificate,
@@ -34,7 +33,9 @@ from sojourn.services.own.first_replies import (
     of_postgres,
     span_text,
     text_of,
+    unanswered,
 )
+from sojourn.services.own.first_tries import Tries
 from sojourn.services.own.proof import UNSTRETCHED_S, Proof
 from sojourn.services.params import Param, Value
 from sojourn.units import NS_PER_S, show_ns
@@ -185,17 +186,20 @@ class Asked:
         if where.scheme == "memcache+udp":
             return Proof()
         reach(where)
-        judge: Callable[[Where], Proof] | None = {
+        judge: Callable[[Where, Tries], Proof] | None = {
             **dict.fromkeys(HTTP, self._http),
             **dict.fromkeys(GRPC, of_grpc),
             **dict.fromkeys(RESP, self._resp),
             "memcache": of_memcache,
             POSTGRES: of_postgres,
         }.get(where.scheme)
-        return judge(where) if judge else Proof()
+        if judge is None:
+            return Proof()
+        proof = judge(where, tries := Tries())
+        return replace(proof, facts=(*proof.facts, *tries.facts))
 
-    def _http(self, where: Where) -> Proof:
-        replies = [self._reply(where, number) for number in NUMBERS]
+    def _http(self, where: Where, tries: Tries) -> Proof:
+        replies = [self._reply(where, number, tries) for number in NUMBERS]
         typical_s = median(one.took_s for one in replies)
         slow = f"take about {show_ns(typical_s * NS_PER_S)} each"
         facts = (("replies", slow),) if typical_s > UNSTRETCHED_S else ()
@@ -230,8 +234,9 @@ class Asked:
         text = f"{span_text(lengths)}: they differ, so any length counts"
         return Proof(facts=(("replies", text),))
 
-    def _resp(self, where: Where) -> Proof:
-        heard = talk.say(where, talk.PING, is_secured=where.scheme in SECURED)
+    def _resp(self, where: Where, tries: Tries) -> Proof:
+        is_secured = where.scheme in SECURED
+        heard = tries.heard(lambda: talk.say(where, talk.PING, is_secured=is_secured))
         if heard.startswith(WANTS_PASSWORD):
             if not self.is_plain:
                 return Proof(facts=(("password", "asked for, and given by the generator"),))
@@ -247,27 +252,17 @@ class Asked:
             raise not_spoken(where, f"PING is answered with {text_of(heard)}")
         return Proof()
 
-    def _reply(self, where: Where, number: int) -> http_get.Got:
+    def _reply(self, where: Where, number: int, tries: Tries) -> http_get.Got:
+        path = numbered(where.path, number)
         try:
-            got = http_get.get(where, numbered(where.path, number), self.within_s)
+            got = tries.again(lambda: http_get.get(where, path, self.within_s))
         except (http.client.HTTPException, OSError) as error:
-            raise self._unanswered(where, error) from None
+            raise unanswered(where, error, self.within_s, tries.in_a_row) from None
         if got.status == BAD_REQUEST and another_protocol(where) == talk.TLS:
             raise not_spoken(where, f"status {got.status}")
         if self.is_plain:
             check_status(where, got)
         return got
-
-    def _unanswered(self, where: Where, error: Exception) -> RefusedError:
-        """It took a connection, and no reply came."""
-        if isinstance(error, OSError) and error.errno in UNREACHED:
-            return unreached(where, error)
-        is_cut = where.scheme in SECURED and not isinstance(error, TimeoutError)
-        if is_cut and lacks_certificate(where, str(error)):
-            return of_certificate(where)
-        if not isinstance(error, TimeoutError):
-            return not_spoken(where, str(error) or type(error).__name__)
-        return late(where, str(error), self.within_s)
 
 
 def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:

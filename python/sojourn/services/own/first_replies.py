@@ -5,8 +5,9 @@ from __future__ import annotations
 import http.client
 
 from sojourn.services.clients import http_get, queried, talk
-from sojourn.services.clients.reach import RefusedError
+from sojourn.services.clients.reach import UNREACHED, RefusedError, unreached
 from sojourn.services.clients.where import HTTP2, PORTS, SECURED, Where, shown
+from sojourn.services.own.first_tries import Tries
 from sojourn.services.own.proof import Proof
 
 REPLY_S = http_get.USUAL_S
@@ -105,10 +106,10 @@ def of_certificate(where: Where) -> RefusedError:
     )
 
 
-def of_grpc(where: Where) -> Proof:
+def of_grpc(where: Where, tries: Tries) -> Proof:
     """Whether it speaks what gRPC is carried by; only a right call says more, and that is load."""
     try:
-        is_there = talk.greets_in_http2(where, REPLY_S)
+        is_there = tries.again(lambda: talk.greets_in_http2(where, REPLY_S))
     except (http.client.HTTPException, OSError) as error:
         if lacks_certificate(where, str(error)):
             raise of_certificate(where) from None
@@ -118,9 +119,9 @@ def of_grpc(where: Where) -> Proof:
     return Proof(facts=(("calls", "status and message of each are checked by the generator"),))
 
 
-def of_memcache(where: Where) -> Proof:
+def of_memcache(where: Where, tries: Tries) -> Proof:
     """What it answers to `version`; RefusedError if it wants a password, or is no memcached."""
-    heard = talk.say(where, talk.VERSION)
+    heard = tries.heard(lambda: talk.say(where, talk.VERSION))
     if b"unauthenticated" in heard:
         raise RefusedError(
             f"{where.url} needs a password: {text_of(heard)}",
@@ -132,9 +133,9 @@ def of_memcache(where: Where) -> Proof:
     return Proof(facts=(("version", version.partition(" ")[0] or "unknown"),))
 
 
-def of_postgres(where: Where) -> Proof:
+def of_postgres(where: Where, tries: Tries) -> Proof:
     """Who may come in and what it answers is reported by the generator, which logs in."""
-    heard = talk.say(where, talk.SSL_REQUEST)
+    heard = tries.heard(lambda: talk.say(where, talk.SSL_REQUEST))
     if heard not in talk.SSL_REPLIES:
         raise not_spoken(where, f"a first word is answered with {text_of(heard)}")
     return Proof()
@@ -188,6 +189,18 @@ def not_spoken(where: Where, why: str) -> RefusedError:
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )
+
+
+def unanswered(where: Where, error: Exception, within_s: float, often: str = "") -> RefusedError:
+    """It took a connection, and no reply came; `often`: how often it was tried."""
+    if isinstance(error, OSError) and error.errno in UNREACHED:
+        return unreached(where, error)
+    is_cut = where.scheme in SECURED and not isinstance(error, TimeoutError)
+    if is_cut and lacks_certificate(where, str(error)):
+        return of_certificate(where)
+    if not isinstance(error, TimeoutError):
+        return not_spoken(where, f"{str(error) or type(error).__name__}{often}")
+    return late(where, str(error), within_s)
 
 
 def late(where: Where, why: str, within_s: float) -> RefusedError:

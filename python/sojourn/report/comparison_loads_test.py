@@ -1,0 +1,112 @@
+"""Records with unlike max RPS: equal loads are those of equal requests/s."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sojourn.analysis import equal_loads
+from sojourn.analysis.border_rows import MAX_LOAD
+from sojourn.analysis.comparison import Comparison
+from sojourn.findings.findings import Findings
+from sojourn.report import comparison as shown
+from sojourn.report import testing
+from sojourn.report.comparison_test import held, record
+from sojourn.stats.paired_ratio import Judgement
+
+
+def at_loads(of: Findings, max_rps: float, *fractions: float) -> Findings:
+    """The same record with another max RPS, and these shares of it as its loads."""
+    service = of.services[0]
+    points = tuple(
+        replace(service.points[0], fraction=fraction, offered_rps=1.02 * fraction * max_rps)
+        for fraction in fractions
+    )
+    return replace(of, services=(replace(service, points=points, max_rps=max_rps),))
+
+
+def times(comparison: Comparison) -> list[Judgement]:
+    """Judgements of all that is measured at a load."""
+    return [side.judgement for row in comparison.rows if row.load for side in row.sides[1:]]
+
+
+def test_an_equal_share_of_another_max_rps_is_not_compared() -> None:
+    """A slower service had less load at "80 %", and its times looked equal."""
+    fast = at_loads(record(1.0), 50_000.0, 0.4, 0.8)
+    slow = at_loads(record(1.0), 25_000.0, 0.4, 0.8)
+    comparison = held(fast, slow)
+    text = shown.markdown(comparison)
+    assert {row.load for row in comparison.rows} == {
+        "", "20.0k requests/s (40 %)", "40.0k requests/s (80 %)"
+    }  # fmt: skip
+    there = {row.load for row in shown.shared(comparison)}
+    assert there == {"", "20.0k requests/s (40 %)"}, "20k is 80 % of the slower one"
+    assert set(times(held(fast, slow))[:5]) == {Judgement.SAME}
+    assert "100 % load of memcached is 50.0k/s in A and 25.0k/s in B" in text
+    assert "run.rates" in text
+    assert "Not measured in both: memcached at 40.0k requests/s (80 %)." in text
+
+
+def test_the_worse_one_at_equal_loads_is_worse_though_equal_at_equal_shares() -> None:
+    fast = at_loads(record(1.0), 50_000.0, 0.4, 0.8)
+    slow = at_loads(record(1.0), 25_000.0, 0.4, 0.8)
+    slow_points = list(slow.services[0].points)
+    worse = record(1.3).services[0].points[0]
+    slow_points[1] = replace(slow_points[1], runs=worse.runs)
+    slow = replace(slow, services=(replace(slow.services[0], points=tuple(slow_points)),))
+    comparison = held(fast, slow)
+    rows = {(row.load, row.number): row for row in comparison.rows}
+    assert rows["20.0k requests/s (40 %)", "p99"].sides[1].judgement is Judgement.WORSE
+    assert comparison.judgement is Judgement.WORSE
+
+
+@pytest.mark.parametrize(("more", "word"), [(1.05, "5 % more"), (0.96, "4 % less")])
+def test_loads_that_nearly_agree_are_shown_and_not_judged(more: float, word: str) -> None:
+    comparison = held(
+        at_loads(record(1.0), 50_000.0, 0.4, 0.8), at_loads(record(1.3), 50_000.0 * more, 0.4, 0.8)
+    )
+    assert set(times(comparison)) == {Judgement.OPEN}
+    assert f"{word} load than the first record" in shown.markdown(comparison)
+    side = next(row for row in comparison.rows if row.number == "p99").sides[1]
+    assert side.ratio == pytest.approx(1.3), "it is shown"
+
+
+def test_equal_max_rps_needs_no_word_and_chance_of_arrivals_none() -> None:
+    one = at_loads(record(1.0), 50_000.0, 0.4)
+    service = one.services[0]
+    by_chance = replace(service.points[0], offered_rps=0.9 * service.points[0].offered_rps)
+    other = replace(one, services=(replace(service, points=(by_chance,)),))
+    comparison = held(one, other)
+    assert comparison.axes == ()
+    assert "requests/s, because" not in shown.markdown(comparison)
+    assert set(times(comparison)) == {Judgement.SAME}
+
+
+def test_rates_and_shares_are_compared_where_they_are_equal() -> None:
+    shares = at_loads(record(1.0), 50_000.0, 0.4, 0.8)
+    rates = at_loads(record(1.0), 40_000.0, 0.5, 1.0)
+    service = replace(rates.services[0], max_rps_rule="asked")
+    comparison = held(shares, replace(rates, services=(service,)))
+    assert {row.load for row in shown.shared(comparison) if row.number != MAX_LOAD} == {
+        "20.0k requests/s (40 %)", "40.0k requests/s (80 %)"
+    }  # fmt: skip
+
+
+def test_a_load_is_the_partner_of_one_load_at_the_most() -> None:
+    service = testing.memcached()
+    first = at_loads(replace(testing.findings(), services=(service,)), 100.0, 0.80, 0.86).services[
+        0
+    ]
+    other = at_loads(replace(testing.findings(), services=(service,)), 100.0, 0.84).services[0]
+    assert equal_loads.partners(first, other) == [None, other.points[0]]
+    assert equal_loads.partners(first, None) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "is_equal"),
+    [(100.0, 101.0, True), (101.0, 100.0, True), (100.0, 102.0, False), (0.0, 0.0, True),
+     (0.0, 5.0, False), (5.0, 0.0, False)],
+)  # fmt: skip
+def test_loads_are_equal_within_a_hundredth(first: float, other: float, *, is_equal: bool) -> None:
+    assert (equal_loads.doubt(first, other) == "") is is_equal
