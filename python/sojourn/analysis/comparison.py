@@ -60,14 +60,14 @@ class _Place:
     """A service at a load in every record; None where a record has none.
 
     Attributes:
-        doubts: of each record, why its load is not equal to that of the first; "" if it is.
+        apart: of each record, the logarithm of its load over that of the first; 0: they are equal.
     """
 
     service: str
     load: str
     points: tuple[LoadPoint | None, ...]
     services: tuple[ServiceFinding | None, ...]
-    doubts: tuple[str, ...]
+    apart: tuple[float, ...]
 
 
 def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) -> Comparison:
@@ -115,10 +115,11 @@ def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Plac
                 equal_loads.asked_rps(s, p) if s and p else None
                 for s, p in zip(each, points, strict=True)
             ]
-            doubts = tuple("" if rps is None else equal_loads.doubt(loads[0] or 0.0, rps)
-                           for rps in loads)  # fmt: skip
+            apart = tuple(
+                0.0 if rps is None else equal_loads.unlike(loads[0] or 0.0, rps) for rps in loads
+            )
             name = equal_loads.name(first, point)
-            places.append(_Place(first.service, name, points, each, doubts))
+            places.append(_Place(first.service, name, points, each, apart))
     return places
 
 
@@ -196,10 +197,11 @@ def _lacking(first: Sequence[float], other: Sequence[float]) -> str:
 
 
 def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int, int]) -> Ratio:
-    """With the noise floor; no judgement where load, two modes or the floor forbid it."""
+    """With the noise floor and the load; no judgement where one of them or two modes forbid it."""
     point, first = place.points[number], place.points[0]
-    if place.doubts[number] and not one.note:
-        return replace(one, judgement=Judgement.OPEN, note=place.doubts[number])
+    one = replace(one, apart=place.apart[number])
+    if one.apart and name == CPU and not one.note:  # it may rise or fall with load
+        return replace(one, judgement=Judgement.OPEN, note=equal_loads.words(one.apart))
     if name != CPU and any(p is not None and p.is_bimodal for p in (point, first)):
         return replace(one, judgement=Judgement.OPEN, note="restarts fall into two groups")
     floors = [s.noise_floor for s in (place.services[0], place.services[number]) if s]
@@ -227,7 +229,7 @@ def _judged(rows: Sequence[Row], limits: Limits) -> list[Row]:
             p = sure.get(f"{at}/{number}")
             is_open = p is None or p > limits.alpha
             one = _open(side, p, len(sure), limits) if is_open else _sure(side, row)
-            sides.append(one)
+            sides.append(_at_its_load(one))
         results.append(replace(row, sides=tuple(sides)))
     return results
 
@@ -241,6 +243,20 @@ def _sure(side: Ratio, row: Row) -> Ratio:
     else:  # a bound: all of the interval lies on one side
         is_more = side.interval is not None and side.interval.lo >= 1
     return replace(side, judgement=Judgement.BETTER if is_more is row.is_rate else Judgement.WORSE)
+
+
+def _at_its_load(side: Ratio) -> Ratio:
+    """The side as it is, unless its load may be the reason: times rise with load.
+
+    So a record that had more load and is no worse would be none at an equal load either.
+    """
+    is_more = side.apart > 0
+    is_hidden = (
+        side.judgement is not Judgement.WORSE if is_more else side.judgement is Judgement.WORSE
+    )
+    if not side.apart or side.note or is_hidden:
+        return side
+    return replace(side, judgement=Judgement.OPEN, note=equal_loads.words(side.apart))
 
 
 def _open(side: Ratio, p: float | None, of: int, limits: Limits) -> Ratio:

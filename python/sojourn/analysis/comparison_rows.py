@@ -24,6 +24,7 @@ class Ratio:
         interval: of that, at level 1 - alpha; None with fewer than three restarts a side.
         noise: equal runs differ by up to this factor (A/A); None: not measured.
         p: that there is no difference, two-sided, of this number alone.
+        apart: logarithm of its load over that of the first record; 0 where they count as equal.
         judgement: what follows.
         note: why nothing follows; "" if something does.
     """
@@ -36,6 +37,7 @@ class Ratio:
     interval: Interval | None = None
     p: float = 1.0
     noise: float | None = None
+    apart: float = 0.0
     judgement: Judgement = Judgement.OPEN
     note: str = ""
 

@@ -15,7 +15,7 @@ from sojourn.text.numbers import load_share, percent
 from sojourn.units import show_count
 
 EQUAL = 0.01  # of the load; near max RPS a time grows by several times as much
-NEAR = 0.1  # of the load; up to here the numbers are shown beside each other, without a judgement
+NEAR = 0.1  # of the load; up to here the numbers are beside each other, and some are judged
 ASKED = "asked"  # loads in requests/s: rule of the axis
 
 Axes = tuple[tuple[str, tuple[float | None, ...]], ...]
@@ -67,11 +67,18 @@ def apart(first_rps: float, other_rps: float) -> float:
     return math.log(other_rps / first_rps)
 
 
-def doubt(first_rps: float, other_rps: float) -> str:
-    """Why two loads are not compared as equal; "" if they are."""
+def unlike(first_rps: float, other_rps: float) -> float:
+    """Logarithm of the ratio of two loads; 0 where they count as equal."""
     distance = apart(first_rps, other_rps)
-    if abs(distance) <= EQUAL:
-        return ""
+    return distance if abs(distance) > EQUAL else 0.0
+
+
+def words(distance: float) -> str:
+    """A distance of two loads, as a reason.
+
+    >>> words(0.0488), words(-0.0408)
+    ('5.1 % more load than the first record', '4 % less load than the first record')
+    """
     ratio = math.exp(distance)
     more = "more" if ratio > 1 else "less"
     return f"{percent(abs(ratio - 1), 1)} {more} load than the first record"

@@ -58,7 +58,7 @@ def _between(
 ) -> Moved:
     """What moved between records, unless the same share of max RPS is another load in each."""
     loads = first[0][1], other[0][1]
-    if equal_loads.doubt(*loads):
+    if equal_loads.unlike(*loads):
         here, there = map(show_count, loads)
         why = f"one was traced at {here} requests/s, the other at {there}"
         return Moved(what=what, answer=f"not compared, because {why}")

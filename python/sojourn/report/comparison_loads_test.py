@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.analysis import equal_loads
 from sojourn.analysis.border_rows import MAX_LOAD
-from sojourn.analysis.comparison import Comparison
+from sojourn.analysis.comparison import CPU, Comparison
 from sojourn.findings.findings import Findings
 from sojourn.report import comparison as shown
 from sojourn.report import testing
@@ -61,15 +61,32 @@ def test_the_worse_one_at_equal_loads_is_worse_though_equal_at_equal_shares() ->
     assert comparison.judgement is Judgement.WORSE
 
 
-@pytest.mark.parametrize(("more", "word"), [(1.05, "5 % more"), (0.96, "4 % less")])
-def test_loads_that_nearly_agree_are_shown_and_not_judged(more: float, word: str) -> None:
+@pytest.mark.parametrize(
+    ("more", "slower", "judgement"),
+    [
+        (1.05, 1.3, Judgement.OPEN),
+        (1.05, 1.0, Judgement.SAME),
+        (1.05, 0.7, Judgement.BETTER),
+        (0.96, 1.3, Judgement.WORSE),
+        (0.96, 1.0, Judgement.OPEN),
+        (0.96, 0.7, Judgement.OPEN),
+    ],
+)
+def test_loads_that_nearly_agree_are_judged_where_the_load_cannot_be_the_reason(
+    more: float, slower: float, judgement: Judgement
+) -> None:
+    """Times rise with load: worse at less load is worse, and no worse at more load is no worse."""
     comparison = held(
-        at_loads(record(1.0), 50_000.0, 0.4, 0.8), at_loads(record(1.3), 50_000.0 * more, 0.4, 0.8)
+        at_loads(record(1.0), 50_000.0, 0.4, 0.8),
+        at_loads(record(slower), 50_000.0 * more, 0.4, 0.8),
     )
-    assert set(times(comparison)) == {Judgement.OPEN}
-    assert f"{word} load than the first record" in shown.markdown(comparison)
     side = next(row for row in comparison.rows if row.number == "p99").sides[1]
-    assert side.ratio == pytest.approx(1.3), "it is shown"
+    assert side.judgement is judgement
+    assert side.ratio == pytest.approx(slower), "it is shown"
+    word = "5 % more load" if more > 1 else "4 % less load"
+    assert side.note == (f"{word} than the first record" if judgement is Judgement.OPEN else "")
+    cpu = [row.sides[1] for row in comparison.rows if row.number == CPU and row.load]
+    assert all(one.judgement is Judgement.OPEN for one in cpu), "it may fall with load"
 
 
 def test_equal_max_rps_needs_no_word_and_chance_of_arrivals_none() -> None:
@@ -109,4 +126,4 @@ def test_a_load_is_the_partner_of_one_load_at_the_most() -> None:
      (0.0, 5.0, False), (5.0, 0.0, False)],
 )  # fmt: skip
 def test_loads_are_equal_within_a_hundredth(first: float, other: float, *, is_equal: bool) -> None:
-    assert (equal_loads.doubt(first, other) == "") is is_equal
+    assert (equal_loads.unlike(first, other) == 0.0) is is_equal
