@@ -168,6 +168,8 @@ def _client(part: Part, tail: Tail) -> dict[str, Any]:
         "address": part.member.node.address,
         "cpus": str(result["job"].get("cpus", "")),
         "seed": result["job"]["seed"],
+        "threads": result["job"].get("threads", 1),
+        "timely_within": str(result["job"].get("timely_within", "")),
         "clock": {
             "is_the_labs": part.member.is_here,
             "offset_ns": round(last.offset_ns),
