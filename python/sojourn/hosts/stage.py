@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import disk
+from sojourn.hosts.answers import FILE_BYTES
 from sojourn.places import proc
 from sojourn.run.journal import Journal
 
@@ -87,7 +88,11 @@ class StageProgram:
 
     def files(self) -> list[dict[str, bytes]]:
         """What the last point left in each of its folders, but for what is the driver's."""
-        return [_files(folder) for folder in self._folders]
+        result: list[dict[str, bytes]] = []
+        for folder in self._folders:
+            room = FILE_BYTES - sum(len(one) for files in result for one in files.values())
+            result.append(_files(folder, room))
+        return result
 
     def end(self, within_s: float) -> None:
         """End it in order, or else at once: then wardens end what it started."""
@@ -113,10 +118,12 @@ class StageProgram:
         return True
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _files(folder: Path, room: int) -> dict[str, bytes]:
+    """Files of a folder, as many as there is room for: the driver takes no more."""
     result = {}
     for path in sorted(folder.iterdir())[:FILES_MAX]:
         if path.is_file() and not path.is_symlink() and not path.name.startswith(OWN):
             with contextlib.suppress(OSError, ValueError):
-                result[path.name] = disk.read_bytes(path, most=FILE_BYTES_MAX)
+                content = disk.read_bytes(path, most=min(room, FILE_BYTES_MAX))
+                result[path.name], room = content, room - len(content)
     return result
