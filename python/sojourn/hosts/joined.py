@@ -106,7 +106,8 @@ def _contract(files: Files) -> Iterator[None]:
 
 def part(member: Member, job: Job, files: Files, own: Opened) -> Part:
     """What a client brought home, with its start by the lab's clock."""
-    start = member.here(int(own.result["start_ns"]))
+    with _contract(files):
+        start = member.here(int(own.result["start_ns"]))
     return Part(member=member, job=job, files=files, opened=own, start=start)
 
 
@@ -121,7 +122,8 @@ def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[st
         disk.keep_text(Path(str(job["hlog"])), pack.merged_hlog(every))
     if job.get("raw"):
         logs.merge_raw([Path(str(part.job["raw"])) for part in parts], Path(str(job["raw"])))
-    table = _about(crew, parts, _tails(parts, whole))
+    with _contract(files):
+        table = _about(crew, parts, _tails(parts, whole))
     disk.keep_json(files.result.parent / HOSTS, table, indent=1)
     return whole
 
