@@ -72,7 +72,11 @@ def heard(text: bytes, program: str = LISTENS) -> subprocess.CompletedProcess[by
     )
 
 
-@pytest.mark.parametrize("rest", [b"", b'{"do": "mea', b"\xff\n", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "rest",
+    [b"", b'{"do": "mea', b"\xff\n", b"[" * 100_000],
+    ids=["nothing", "half a line", "no text", "too deep"],
+)
 def test_the_end_of_the_agent_is_noticed_also_within_a_line(rest: bytes) -> None:
     assert heard(b'{"do": "open"}\n' + rest).stdout == b"1\n"
 
