@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
 import select
 import signal
-import socket
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -23,19 +23,22 @@ class Ears:
     """Lines that were heard, with a file that is readable while there are any."""
 
     def __init__(self) -> None:
-        self._own, self._wake = socket.socketpair()
+        self._count = os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_CLOEXEC)  # of lines: it never fills
         self._lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         threading.Thread(target=self._listen, name="ears", daemon=True).start()
 
     def _listen(self) -> None:
-        for line in sys.stdin.buffer:
-            self._lines.put(json.loads(line))
-            self._wake.send(b".")
-        os.kill(os.getpid(), signal.SIGTERM)  # the main thread ends in order, wherever it is
+        try:
+            for line in sys.stdin.buffer:
+                with contextlib.suppress(ValueError):  # half a line, of an agent that was killed
+                    self._lines.put(json.loads(line))
+                    os.eventfd_write(self._count, 1)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)  # the main thread ends in order, wherever it is
 
     def fileno(self) -> int:
         """The descriptor that is readable once a message came."""
-        return self._own.fileno()
+        return self._count
 
     def line(self, within_s: float = NEXT_S) -> dict[str, Any]:
         """The next line, when it comes.
@@ -43,9 +46,9 @@ class Ears:
         Raises:
             RunFault: none came in time, as from a driver that hangs.
         """
-        if not select.select([self._own], [], [], within_s)[0]:
+        if not select.select([self._count], [], [], within_s)[0]:
             raise silent(within_s)
-        self._own.recv(1)
+        os.eventfd_read(self._count)
         return self._lines.get()
 
 

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from sojourn.plan import Outcome
     from sojourn.spec import Study
 
 LEAST, MOST = 1e-6, 1e18  # requests/s, or ns of a request: nothing else is a number of a run
+NEAR = (
+    0.9  # of a client's highest rate: there its time for a request counts, because waking is dear
+)
+UNLIKE, HOSTS_MAX = 1.25, 8  # hosts that differ by more are listed, and so many of them
+SLEEP = "sleep"  # as the wait of a client begins that sleeps between requests
+
+
+class _Part(NamedTuple):
+    """What one client of a point did.
+
+    Attributes:
+        host: its name; "": the record does not have it.
+        offered_rps: rate that it carried on time.
+        asleep_ns: CPU time of a request, if it slept between them; 0: it did not.
+        threads: of it.
+        timely_ns: how late a request may be because of other requests.
+    """
+
+    host: str
+    offered_rps: float
+    asleep_ns: float
+    threads: int
+    timely_ns: float
 
 
 def needs(study: Study, results: Path) -> Iterator[str]:
@@ -61,10 +84,15 @@ def _machines(study: Study) -> int | None:
 
 
 def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
-    """The highest rate that a study offers a service; None: it is a share of what is not known."""
+    """The highest rate that a study offers a service; None: it is a share of what is not known.
+
+    A peak that is not valid may be that of its client, and a service carries more.
+    """
     if study.run.rates_rps:
         return study.run.rates_rps[-1]
-    peaks = [one.achieved_rps for one in outcomes if one.point.offered_rps is None]
+    peaks = [
+        one.achieved_rps for one in outcomes if one.point.offered_rps is None and one.is_believed
+    ]
     return max(peaks) * max(study.run.fractions, default=1.0) if peaks else None
 
 
@@ -74,18 +102,58 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
 
     parts = [part for folder in folders for part in _parts(folder)]
     rate = f"{show_count(rate_rps)} requests/s need"
-    costs = [part["asleep_ns"] for part in parts if _is_some(part["asleep_ns"])]
-    if costs and _is_some(each_rps := need.rate_max(max(costs))):
+    costs = {host: _cost(own) for host, own in _by_host(parts, "asleep_ns").items()}
+    carry = {host: _each_rps(one) for host, one in costs.items()}
+    if carry and _is_some(each_rps := min(carry.values())):
+        slowest = costs[min(carry, key=lambda host: carry[host])]
         count = need.clients(rate_rps, each_rps)
-        why = f"a request took {show_ns(max(costs), 1)} of its CPU at most"
-        return (
-            f"{rate} {count} clients: one thread carries {show_count(each_rps, -1)}, because {why}"
-        )
-    carried = [float(part["offered_rps"]) for part in parts if _is_some(part["offered_rps"])]
+        threads = f" with {slowest.threads} threads" if slowest.threads > 1 else ""
+        why = f"a request took {show_ns(slowest.asleep_ns, 1)} of its CPU"
+        one = f"one{threads} carries {show_count(each_rps, -1)}, because {why}"
+        return f"{rate} {count} clients: {one}{_unlike(carry)}"
+    carried = [
+        max(one.offered_rps for one in own) for own in _by_host(parts, "offered_rps").values()
+    ]
     if carried:
-        count = need.clients(rate_rps, max(carried))
-        return f"{rate} {count} clients at most: one carried {show_count(max(carried))} on time"
+        count = need.clients(rate_rps, min(carried))
+        return f"{rate} {count} clients at most: one carried {show_count(min(carried))} on time"
     return f"{rate} no known number of clients: no run of this study has shown what one carries"
+
+
+def _by_host(parts: Iterable[_Part], key: str) -> dict[str, list[_Part]]:
+    """Clients that have a number, by their host: shares are equal, so the slowest decides."""
+    result: dict[str, list[_Part]] = {}
+    for part in parts:
+        if _is_some(getattr(part, key)) and _is_some(part.offered_rps):
+            result.setdefault(part.host, []).append(part)
+    return result
+
+
+def _cost(own: Iterable[_Part]) -> _Part:
+    """The dearest client of a host near its highest rate: at a low one each request wakes it."""
+    every = list(own)
+    most = max(part.offered_rps for part in every)
+    near = [part for part in every if part.offered_rps >= NEAR * most]
+    return max(near, key=lambda part: part.asleep_ns / part.threads)
+
+
+def _each_rps(part: _Part) -> float:
+    from sojourn.hosts import need
+
+    return part.threads * need.rate_max(part.asleep_ns, part.timely_ns)
+
+
+def _unlike(carry: Mapping[str, float]) -> str:
+    """What one client of each host carries, where they differ, the slowest first."""
+    from sojourn.units import show_count
+    from sojourn.visible import in_line
+
+    if max(carry.values()) <= UNLIKE * min(carry.values()):
+        return ""
+    ordered = sorted(carry, key=lambda host: carry[host])
+    rows = [f"{in_line(host)} {show_count(carry[host], -1)}" for host in ordered[:HOSTS_MAX]]
+    more = f" and {len(ordered) - HOSTS_MAX} more" if len(ordered) > HOSTS_MAX else ""
+    return f"; hosts are unlike, and each has an equal share: {', '.join(rows)}{more}"
 
 
 def _is_some(value: float) -> bool:
@@ -93,36 +161,47 @@ def _is_some(value: float) -> bool:
     return LEAST <= value <= MOST
 
 
-def _parts(folder: Path) -> Iterator[dict[str, float]]:
-    """Results of each client of a point, by itself, that it does not doubt.
-
-    Each has `offered_rps`, and `asleep_ns`: CPU time of a request of one that slept, or else 0.
-    """
+def _parts(folder: Path) -> Iterator[_Part]:
+    """Results of each client of a point, by itself, that it does not doubt."""
     from sojourn.plan import Verdict
 
     for table in _tables(folder):
         try:
+            part = _part(table)
             is_sound = table["verdict"] != Verdict.UNKNOWN
-            cost = table["cost"]
-            slept = str(cost["wait"]).startswith("sleep")
-            asleep_ns = float(cost["cpu_ns_per_request"]) if slept else 0.0
-            numbers = {"offered_rps": float(table["offered_rps"]), "asleep_ns": asleep_ns}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             continue
         if is_sound:
-            yield numbers
+            yield part
 
 
-def _tables(folder: Path) -> Iterator[dict[str, Any]]:
-    """What each client wrote; of many clients, what `hosts.json` has of each."""
+def _part(table: Mapping[str, Any]) -> _Part:
+    from sojourn import units
+    from sojourn.hosts import need
+
+    cost, job = table["cost"], table.get("job", table)
+    wait, timely = str(cost["wait"]), str(job.get("timely_within") or "")
+    timely_ns = units.parse_ns(timely) if timely else need.TIMELY_NS
+    pause = wait.partition(":")[2]  # a client that sleeps for longer may be so much later (M3)
+    return _Part(
+        host=str(table.get("host") or table.get("address") or ""),
+        offered_rps=float(table["offered_rps"]),
+        asleep_ns=float(cost["cpu_ns_per_request"]) if wait.startswith(SLEEP) else 0.0,
+        threads=max(1, int(job.get("threads", 1))),
+        timely_ns=max(1.0, timely_ns - (units.parse_ns(pause) if pause else 0)),
+    )
+
+
+def _tables(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """What each client wrote; of those of a cluster, what `hosts.json` has of each."""
     from sojourn import disk
     from sojourn.samples import HOSTS
 
-    every = [p for p in sorted(folder.glob("load.[0-9]*.json")) if not p.name.endswith(".job.json")]
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        if not every and (folder / HOSTS).exists():
+    if (folder / HOSTS).exists():  # without it the load of all would look like that of one
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             yield from map(dict, disk.read_json(folder / HOSTS)["clients"])
-            return
+        return
+    every = [p for p in sorted(folder.glob("load.[0-9]*.json")) if not p.name.endswith(".job.json")]
     for path in every or [folder / "load.json"]:
         with contextlib.suppress(OSError, ValueError):
             yield dict(disk.read_json(path))

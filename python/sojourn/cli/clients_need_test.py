@@ -33,7 +33,11 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A record with one point, of which each client brought home one of these results."""
 
     def record(
-        parts: Sequence[dict[str, Any]], *, is_believed: bool = True, at: str = "points/0001"
+        parts: Sequence[dict[str, Any]],
+        *,
+        is_believed: bool = True,
+        at: str = "points/0001",
+        offered_rps: float | None = 20_000.0,
     ) -> None:
         folder = tmp_path / "points/0001"
         folder.mkdir(parents=True)
@@ -44,7 +48,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             key="k",
             service="null",
             phase=Phase.SWEEP,
-            offered_rps=20_000.0,
+            offered_rps=offered_rps,
             measure_s=1.0,
             warmup_s=0.0,
             seed=1,
@@ -100,7 +104,81 @@ def test_of_many_clients_what_the_hosts_file_has_of_each_decides(
     (at / "load.json").write_text(json.dumps({**part("spin"), "offered_rps": 20_000.0}))
     assert "need 10 clients at most: one carried 10.0k on time" in needed(study())[0]
     (at / "hosts.json").write_text("[")
-    assert "need 5 clients at most" in needed(study())[0], "the load of all is all there is"
+    assert "no known number of clients" in needed(study())[0], "no one carried the load of all"
+
+
+def hosted(host: str, cost_ns: float, wait: str = "sleep", **more: Any) -> dict[str, Any]:
+    return {**part(wait, cost_ns=cost_ns), "host": host, **more}
+
+
+def of_hosts(recorded: Any, tmp_path: Path, *rows: dict[str, Any]) -> str:
+    recorded([])
+    (tmp_path / "points/0001/hosts.json").write_text(json.dumps({"clients": rows}))
+    return needed(study())[0]
+
+
+def test_of_unlike_hosts_the_slowest_decides_and_each_is_listed(
+    recorded: Any, tmp_path: Path
+) -> None:
+    rows = (hosted("fast", 5_000.0), hosted("slow", 20_000.0), hosted("fast", 4_000.0))
+    line = of_hosts(recorded, tmp_path, *rows)
+    assert "need 5 clients: one carries 24.2k, because a request took 20.0 µs of its CPU" in line
+    assert line.endswith("each has an equal share: slow 24.2k, fast 160k")
+
+
+def test_hosts_that_are_nearly_alike_are_not_listed(recorded: Any, tmp_path: Path) -> None:
+    line = of_hosts(recorded, tmp_path, hosted("a", 10_000.0), hosted("b", 10_500.0))
+    assert "unlike" not in line
+
+
+def test_of_unlike_hosts_that_spun_the_lowest_of_their_highest_rates_decides(
+    recorded: Any, tmp_path: Path
+) -> None:
+    rows = [hosted("a", 1.0, "spin", offered_rps=rps) for rps in (5_000.0, 50_000.0)]
+    line = of_hosts(recorded, tmp_path, *rows, hosted("b", 1.0, "spin", offered_rps=20_000.0))
+    assert "need 5 clients at most: one carried 20.0k on time" in line
+
+
+def test_a_client_with_more_threads_carries_more(recorded: Any, tmp_path: Path) -> None:
+    line = of_hosts(recorded, tmp_path, hosted("a", 20_000.0, threads=3))
+    assert "need 2 clients: one with 3 threads carries 72.8k" in line
+
+
+def test_the_time_of_a_request_counts_at_the_highest_rate(recorded: Any, tmp_path: Path) -> None:
+    """At a low rate each request wakes its client, which is dearer than the request."""
+    rare = hosted("a", 60_000.0, offered_rps=100.0)
+    line = of_hosts(recorded, tmp_path, rare, hosted("a", 10_000.0))
+    assert "a request took 10.0 µs" in line
+
+
+@pytest.mark.parametrize(
+    ("more", "clients"),
+    [
+        ({}, 54),  # 50 us
+        ({"timely_within": "50000ns"}, 54),
+        ({"timely_within": "500us"}, 8),
+        ({"timely_within": "150us", "cost": {"wait": "sleep:100000ns"}}, 54),
+    ],
+)
+def test_how_late_a_request_may_be_counts(
+    recorded: Any, tmp_path: Path, more: dict[str, Any], clients: int
+) -> None:
+    row = hosted("a", 60_000.0)
+    cost = {**row["cost"], **more.pop("cost", {})}
+    line = of_hosts(recorded, tmp_path, {**row, **more, "cost": cost})
+    assert f"need {clients} clients" in line
+
+
+def test_of_a_dear_request_the_number_of_clients_stays_sane(recorded: Any) -> None:
+    """Kingman's bound asked for 3.5 million clients here."""
+    recorded([part("sleep", cost_ns=200_000.0)])
+    assert "need 606 clients: one carries 165, because" in needed(study())[0]
+
+
+def test_a_peak_that_is_not_valid_is_no_highest_rate(recorded: Any) -> None:
+    recorded([part("sleep")], is_believed=False, offered_rps=None)
+    run = PROFILES["quick"]
+    assert "is known once max RPS is" in needed(study(run=run))[0]
 
 
 @pytest.mark.parametrize("at", ["/etc", "../other/points/0001", "points/.."])

@@ -26,6 +26,7 @@ from sojourn import disk
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import pack
 from sojourn.hosts.about import about, ticks
+from sojourn.hosts.answers import FILE_BYTES
 from sojourn.hosts.engine import Facts
 from sojourn.hosts.network import RoundTrips
 from sojourn.hosts.stage import ORDER_S, StageProgram
@@ -38,7 +39,6 @@ from sojourn.run.restore import restore
 
 LEASE_S = 4.0  # with a second for the end, nothing runs five seconds after the driver is gone
 PARTS = {"result": "load.json", "log": "load.log", "hlog": "load.hlog", "raw": "raw.parquet"}
-MOST = 1 << 30  # bytes of one file that are handed over
 EVERY_S = 1.0
 
 
@@ -203,7 +203,7 @@ class Agent:
         if self._run is None or name not in PARTS:
             return b""
         path = self._run.folder / PARTS[name]
-        return disk.read_bytes(path, most=MOST) if path.exists() else b""
+        return disk.read_bytes(path, most=FILE_BYTES) if path.exists() else b""
 
     def pack(self) -> pack.Packed | None:
         """The result of the run that has ended, so that the driver only adds; None: no result.

@@ -19,7 +19,7 @@ from typing import Any
 from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
 from sojourn.errors import Fault, RunFault, SpecFault
-from sojourn.hosts import copies, parts
+from sojourn.hosts import answers, copies, parts
 from sojourn.hosts.clock import Exchange, reading
 from sojourn.hosts.crew import RESUMES, named
 from sojourn.hosts.elsewhere import Elsewhere, Passing
@@ -127,13 +127,12 @@ class Away:
         """Start its stage, which holds the study against its machine."""
         rows = [("clients", self._fleet.text), ("server", station.node.text), *self.rows]
         reply = self._open(station, rows)
-        for table in reply["faults"]:
+        with station.understood(), answers.sensible():
+            faults = [answers.fault(one) for one in reply["faults"]]
+            skipped = [LeftOut.of(one) for one in reply["skipped"]]
+        for table in filter(None, faults):
             raise fault_of({"fault": table}, station.text)
-        self.skipped += tuple(
-            left
-            for left in map(LeftOut.of, reply["skipped"])
-            if left.levels.get(SERVER, name) == name
-        )
+        self.skipped += tuple(one for one in skipped if one.levels.get(SERVER, name) == name)
 
     def cast(
         self, study: Study, spec: ServiceSpec, point: Point, catalogue: Catalogue
@@ -171,13 +170,14 @@ class Away:
             company = self._company(study, point, folders[0])
             server.tell("measure", point=codec.to_json(point))
             reply: Mapping[str, Any] = server.wait("ready", "done")
-            why, result = "", None
+            why, result, seen = "", None, dict[str, Any]()
             try:
                 if reply["say"] == "ready":
                     seen = stack.enter_context(company)
-                    loads = [
-                        _load(one, at) for one, at in zip(reply["loads"], folders, strict=True)
-                    ]
+                    with server.understood(), answers.sensible():
+                        loads = [
+                            _load(one, at) for one, at in zip(reply["loads"], folders, strict=True)
+                        ]
                     self._fleet.serves = server.facts
                     watcher = Passing(server, point, self._show)
                     result = self.offer(loads, ledger, watcher)[0]

@@ -6,8 +6,9 @@ first look, however long either way took. Of many exchanges the narrowest bounds
 with short ways give: the midpoint is the estimate, half the width its error, surely and not by
 chance (Cristian, Probabilistic Clock Synchronization, 1989).
 
-Clocks drift. Two readings some seconds apart bound the offset between them by a straight line;
-beyond them a clock may leave the line by `DRIFT_MAX`, as far as a kernel slews one.
+Clocks drift. Two readings some seconds apart bound the offset between them by a straight line, if
+the rate of the clock is steady meanwhile; a kernel that begins to slew it leaves the line by at
+most `DRIFT_MAX` of the time to the nearer reading. So does a clock beyond its readings.
 """
 
 from __future__ import annotations

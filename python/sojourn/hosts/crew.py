@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.errors import HostFault, RunFault, SpecFault
-from sojourn.hosts import clock, copies, parts
+from sojourn.hosts import answers, clock, copies, parts
 from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
 from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.spec.hosts import HostsSpec
@@ -187,12 +187,14 @@ class Crew:
         pending = [(member, self._asked(member, "hello")) for member in members]
         for member, answer in pending:
             try:
-                member.facts = dict(answer.result(max(1.0, until_s - time.monotonic())))
+                member.facts = answers.table(answer.result(max(1.0, until_s - time.monotonic())))
+                self._check_version(member)
+                member.facts = answers.facts(member.facts)
             except LostError as error:
                 member.is_lost = True
                 raise self._lost(member, f"does not come: {error}") from None
             member.is_lost = False
-            self._check(member)
+            self._check_needs(member)
         for member in members:
             try:
                 member.clock = HostClock((self._read(member),))
@@ -210,7 +212,7 @@ class Crew:
             member.is_lost = True
             raise self._lost(member, f"does not come: {error}") from None
 
-    def _check(self, member: Member) -> None:
+    def _check_version(self, member: Member) -> None:
         for what in ("version", "generator"):
             there, here = str(member.facts.get(what)), str(self.own[what])
             if there != here:
@@ -219,7 +221,6 @@ class Crew:
                     at="hosts.clients",
                     fix="install the same sojourn on every host",
                 )
-        self._check_needs(member)
 
     def _check_needs(self, member: Member) -> None:
         cpus = len(member.facts.get("cpus") or ())

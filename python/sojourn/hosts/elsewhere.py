@@ -9,6 +9,7 @@ from typing import Any
 
 from sojourn.actors import Actor, Role, Stage, measured
 from sojourn.errors import Fault
+from sojourn.hosts import answers
 from sojourn.hosts.station import Station, fault_of
 from sojourn.plan import Point, codec
 from sojourn.run.generator import Watcher
@@ -55,7 +56,8 @@ class Elsewhere(Actor):
             try:
                 station.tell("leave", **_ago(self._folder))
                 reply = station.wait("done")
-                self._saw |= {str(key): value for key, value in dict(reply["seen"]).items()}
+                with station.understood(), answers.sensible():
+                    self._saw |= answers.table(reply["seen"])
                 station.bring([self._folder])
                 faults += [fault_of(reply, station.text)] if reply["fault"] is not None else []
             except Fault as fault:

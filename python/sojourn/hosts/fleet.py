@@ -168,8 +168,8 @@ class Fleet:
                     at=str(own.result),
                     fix="see whether the disk of its host is full",
                 )
-            if isinstance(table, dict) and isinstance(table.get("fault"), dict):
-                raise follow.fault_of(member, table["fault"], len(crew))
+            if isinstance(table, dict) and "fault" in table:
+                raise follow.refused(crew, member, table["fault"])
             result.append((own, joined.opened(table, own)))
             self._take(member, job, own)
         return result

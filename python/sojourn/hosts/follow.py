@@ -16,6 +16,7 @@ from typing import Any
 
 from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.hosts import answers
 from sojourn.hosts.crew import Crew, Member
 from sojourn.hosts.engine import LostError, Pending
 from sojourn.run import generator_job
@@ -41,7 +42,17 @@ class Following:
         self.is_over = False
         self.fault: Mapping[str, str] | None = None
         self._pending: Pending | None = None
+        self._is_beginning = False
         self._since_s = 0.0
+
+    def begin(self, job: Job, turns: str) -> None:
+        """Give it its job. Others are asked how they go before it has answered.
+
+        One that begins slowly would else be the end of the others, which take a driver that does
+        not ask for one that is dead.
+        """
+        self._pending, self._since_s = self.member.remote.ask("start", job, turns), time.monotonic()
+        self._is_beginning = True
 
     def beat(self) -> None:
         """Ask how it goes, if the last answer is there."""
@@ -62,11 +73,12 @@ class Following:
             return False
         pending, self._pending = self._pending, None
         table = pending.result(SILENT_S)
-        try:
-            self.is_over, self.fault = bool(table["is_over"]), table["fault"]
+        if self._is_beginning:
+            self._is_beginning, self.fault = False, answers.fault(table)
+            return False
+        with answers.sensible():
+            self.is_over, self.fault = bool(table["is_over"]), answers.fault(table["fault"])
             line = known(table["line"])
-        except (TypeError, LookupError, AttributeError):
-            raise LostError("its answer makes no sense") from None
         if not line or line == self._last:
             return False
         self.line = self._last = line
@@ -94,7 +106,9 @@ def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Wa
     """
     following = [Following(member) for member in crew.members]
     try:
-        _start(crew, jobs, turns)
+        for one, job in zip(following, jobs, strict=True):
+            with _lost(crew, one.member):
+                one.begin(dict(job), turns if "turns" in job else "")
         own = [{**job, "start_at": 0} for job in jobs]  # which is of another clock
         over_s = time.monotonic() + ahead_s + max(map(generator_job.load_length_s, own))
         length_s = ahead_s + max(map(generator_job.length_s_max, own)) + SILENT_S
@@ -142,13 +156,6 @@ def _lost(crew: Crew, member: Member) -> Iterator[None]:
         raise crew.lost(member, f"was lost: {error}") from None
 
 
-def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
-    args = [(dict(job), turns if "turns" in job else "") for job in jobs]
-    for member, fault in each(crew, "start", args, SILENT_S):
-        if fault is not None:
-            raise fault_of(member, fault, len(crew))
-
-
 def _follow(
     crew: Crew, every: Sequence[Following], watcher: Watcher, deadline: Deadline, over_s: float
 ) -> None:
@@ -183,6 +190,14 @@ def fault_of(member: Member, fault: Mapping[str, str], count: int) -> Fault:
     return kind(str(fault["what"]), at=at, fix=str(fault["fix"]))
 
 
+def refused(crew: Crew, member: Member, answer: object) -> Fault:
+    """The fault that an agent hands over, or that it is lost because that is none."""
+    with _lost(crew, member):
+        if (fault := answers.fault(answer)) is None:
+            raise LostError(answers.NONSENSE)
+    return fault_of(member, fault, len(crew))
+
+
 def drop(crew: Crew) -> None:
     """Let all end what they run; who does not answer is ended, and its warden ends the rest."""
     pending = []
@@ -204,6 +219,6 @@ def take(crew: Crew, member: Member, name: str) -> bytes:
         RunFault: it is lost.
     """
     try:
-        return bytes(member.ask("take", name, within_s=TAKE_S_MAX))
+        return answers.content(member.ask("take", name, within_s=TAKE_S_MAX))
     except LostError as error:
         raise crew.lost(member, f"was lost before its result was here: {error}") from None

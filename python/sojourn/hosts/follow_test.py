@@ -95,6 +95,8 @@ def test_a_window_is_handed_on_once() -> None:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
+        ({"is_over": False, "line": {}, "fault": 7}, "was lost: its answer makes no sense"),
+        ({"is_over": False, "line": {}, "fault": {}}, "was lost: its answer makes no sense"),
         (LostError("the cluster was left"), "was lost: the cluster was left"),
         (None, "was lost: its answer makes no sense"),
         ({"is_over": False, "line": 7, "fault": None}, "was lost: its answer makes no sense"),
@@ -109,3 +111,70 @@ def test_numbers_that_are_none_are_left_out() -> None:
     bad = {"is_over": False, "fault": None, "line": {"t_s": 1.0, "errors": float("nan")}}
     (one,) = heard(Agent(bad, OVER))
     assert one == {"t_s": 1.0}
+
+
+class Slow(Agent):
+    """Does not answer what it is asked first before the others were asked so often."""
+
+    def __init__(self, others: Sequence[Agent], times: int) -> None:
+        super().__init__(OVER)
+        self._others, self._times = others, times
+
+    def ask(self, name: str, *args: Any) -> Any:
+        if name == "start":
+            return SimpleNamespace(is_there=self._is_there, result=self._result)
+        return super().ask(name)
+
+    def _result(self, _: float) -> None:
+        if not self._is_there():
+            raise LostError("who waits for it alone waits for ever")
+
+    def _is_there(self) -> bool:
+        return all(other.asked >= self._times for other in self._others)
+
+
+class Prompt(Agent):
+    """Begins at once; counts how often it is asked how it goes."""
+
+    asked = 0
+
+    def ask(self, name: str, *args: Any) -> Any:
+        if name == "start":
+            return SimpleNamespace(is_there=lambda: True, result=lambda _: None)
+        self.asked += 1
+        if self.asked < 3:
+            self.replies.insert(0, {"is_over": False, "line": {}, "fault": None})
+        return super().ask(name)
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, *agents: Agent) -> None:
+    crew: Any = Crew(*agents)
+    monkeypatch.setattr(follow, "BEAT_S", 0.05)
+    monkeypatch.setattr(follow, "drop", lambda _: None)
+    jobs = [{"duration": "0s", "warmup": "0s"}] * len(agents)
+    follow.run(crew, jobs, "turns", 0.0, Watched())
+
+
+def test_who_begins_slowly_is_no_end_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that is not asked ends its generator: it takes the driver for dead."""
+    prompt = Prompt(OVER)
+    begun(monkeypatch, prompt, Slow([prompt], times=2))
+    assert prompt.asked >= 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (7, "client 1 was lost: its answer makes no sense"),
+        ({"kind": "spec"}, "client 1 was lost: its answer makes no sense"),
+    ],
+)
+def test_a_start_that_is_answered_by_nonsense_is_a_lost_client(
+    answer: Any, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Odd(Agent):
+        def ask(self, name: str, *args: Any) -> Any:
+            return SimpleNamespace(is_there=lambda: True, result=lambda _: answer)
+
+    with pytest.raises(RunFault, match=why):
+        begun(monkeypatch, Odd())

@@ -8,8 +8,9 @@ ran, how well its clock is known, when it began and what it supplies of the slow
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from sojourn import disk, units
 from sojourn.actors import clients
 from sojourn.actors.clients import Job, hdr, logs
 from sojourn.errors import RunFault
-from sojourn.hosts import pack
+from sojourn.hosts import pack, windows
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.pack import Opened
@@ -58,12 +59,26 @@ class Part:
 
     @property
     def corrected(self) -> dict[str, Any]:
-        """Its result with its start by the clocks of the lab's host."""
+        """Its result with its start and its windows by the clocks of the lab's host."""
         if self.member.is_here:
             return dict(self.result)
         warm_ns = units.parse_ns(str(self.result["job"]["warmup"]))
         unix_ns = self.start.at_ns + warm_ns + time.time_ns() - time.monotonic_ns()
-        return {**self.result, "start_ns": self.start.at_ns, "started_unix_ns": unix_ns}
+        return {
+            **self.result,
+            "start_ns": self.start.at_ns,
+            "started_unix_ns": unix_ns,
+            "windows": windows.aligned(self.result.get("windows"), self.pace),
+        }
+
+    @property
+    def pace(self) -> float:
+        """How long a second of its host's clock was by the lab's while it ran, s."""
+        length_ns = round(float(self.result["measured_s"]) * units.NS_PER_S)
+        if length_ns <= 0:
+            return 1.0
+        end = self.member.here(int(self.result["start_ns"]) + length_ns)
+        return (end.at_ns - self.start.at_ns) / length_ns
 
 
 def opened(table: object, files: Files) -> Opened:
@@ -72,19 +87,27 @@ def opened(table: object, files: Files) -> Opened:
     Raises:
         RunFault: it does not follow its contract.
     """
-    try:
+    with _contract(files):
         return pack.opened(table)
-    except pack.DamagedError as error:
+
+
+@contextlib.contextmanager
+def _contract(files: Files) -> Iterator[None]:
+    """What a client wrote does not follow its contract, where adding it up fails in here."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise RunFault(
             f"a client's result does not follow its contract: {in_line(str(error))}",
             at=str(files.result),
             fix="install the same sojourn there",
-        ) from None
+        ) from error
 
 
 def part(member: Member, job: Job, files: Files, own: Opened) -> Part:
     """What a client brought home, with its start by the lab's clock."""
-    start = member.here(int(own.result["start_ns"]))
+    with _contract(files):
+        start = member.here(int(own.result["start_ns"]))
     return Part(member=member, job=job, files=files, opened=own, start=start)
 
 
@@ -92,13 +115,15 @@ def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[st
     """Write the result of all, and what it is made of; returns the result."""
     every = [part.opened for part in parts]
     machines = [machine_of(part.member.facts, part.member.nth) for part in parts]
-    whole = clients.merged([part.corrected for part in parts], job, pack.Sums(every), machines)
+    with _contract(files):
+        whole = clients.merged([part.corrected for part in parts], job, pack.Sums(every), machines)
     disk.keep_json(files.result, whole, indent=1)
     if job.get("hlog"):
         disk.keep_text(Path(str(job["hlog"])), pack.merged_hlog(every))
     if job.get("raw"):
         logs.merge_raw([Path(str(part.job["raw"])) for part in parts], Path(str(job["raw"])))
-    table = _about(crew, parts, _tails(parts, whole))
+    with _contract(files):
+        table = _about(crew, parts, _tails(parts, whole))
     disk.keep_json(files.result.parent / HOSTS, table, indent=1)
     return whole
 
@@ -168,6 +193,8 @@ def _client(part: Part, tail: Tail) -> dict[str, Any]:
         "address": part.member.node.address,
         "cpus": str(result["job"].get("cpus", "")),
         "seed": result["job"]["seed"],
+        "threads": result["job"].get("threads", 1),
+        "timely_within": str(result["job"].get("timely_within", "")),
         "clock": {
             "is_the_labs": part.member.is_here,
             "offset_ns": round(last.offset_ns),

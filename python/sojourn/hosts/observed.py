@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sojourn.hosts import answers
 from sojourn.hosts.engine import Pending
 from sojourn.hosts.station import Station
 from sojourn.places.process import Process
@@ -68,10 +69,13 @@ class Looks(Watcher):
         """How busy each was; of a load with lines too near each other, since before it."""
         last = self._last or self._asked()
         first = self._first if self._last_s - self._first_s >= APART_S_MIN else self._before
-        return [
-            use(one, one.answer(old), one.answer(new))
-            for one, old, new in zip(self._stations, first, last, strict=True)
-        ]
+        return [_row(*each) for each in zip(self._stations, first, last, strict=True)]
+
+
+def _row(station: Station, old: Pending, new: Pending) -> dict[str, Any]:
+    looks = station.answer(old), station.answer(new)
+    with station.understood(), answers.sensible():
+        return use(station, *looks)
 
 
 def use(station: Station, old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,9 @@ class Busy:
 
     def answer(self, pending: Any) -> Any:
         return pending
+
+    def understood(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class Heard(Watcher):

@@ -13,6 +13,7 @@ with what they hold. The driver adds them up: the sum is the same to the bit as 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +34,16 @@ from sojourn.samples.contract import LoadResult
 Packed: TypeAlias = dict[str, Any]
 Ints: TypeAlias = NDArray[np.int64]
 Small: TypeAlias = NDArray[np.uint32]
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)  # as what is none of it raises
+TAG, TIME = re.compile(r"(Tag=[A-Za-z0-9._-]{1,64})?"), re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+HEAD_MAX, LINE_MAX = 100, 1000  # lines of the head of an interval log, and letters of each
 SLICES_MAX = 100_000  # of an interval log: a day of seconds
 BYTES_MAX = 1 << 30
 CHUNK = 64  # slices that are added up at once: 14 MB
@@ -148,14 +159,14 @@ def opened(table: object) -> Opened:
         return _opened(table)
     except DamagedError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+    except DAMAGE as error:
         raise DamagedError(str(error).splitlines()[0][:200]) from None
 
 
 def _opened(table: Any) -> Opened:
-    result = json.loads(bytes(table["result"]))
+    result = json.loads(_text(table["result"]))
     LoadResult.model_validate(result)
-    keys, plain = _keys(bytes(table["keys"]))
+    keys, plain = _keys(_text(table["keys"]))
     spans = {name: _checked(table["spans"][name]) for name in SPANS}
     for name, (_, counts) in spans.items():
         finite = int(result[name]["count"]) - int(result[name]["lost"])
@@ -168,7 +179,9 @@ def _opened(table: Any) -> Opened:
     bins, counts = _checked(rest, np.cumsum(lengths, dtype=np.int64)[:-1])
     if len(lengths) != len(keys) or int(lengths.sum(dtype=np.int64)) != len(bins):
         raise DamagedError("slices that are not in the interval log")
-    head = [str(line) for line in table["head"]]
+    head = [_head(line) for line in table["head"][: HEAD_MAX + 1]]
+    if len(head) > HEAD_MAX:
+        raise DamagedError("an interval log with a head without end")
     return Opened(
         result=result,
         spans=spans,
@@ -181,14 +194,29 @@ def _opened(table: Any) -> Opened:
     )
 
 
+def _text(value: object) -> bytes:
+    if not isinstance(value, bytes) or len(value) > BYTES_MAX:  # a number would be a length
+        raise DamagedError("no text, or one that is too long")
+    return value
+
+
+def _head(line: object) -> str:
+    """A line of a head: whatever else it holds, it is read as a comment."""
+    text = str(line)
+    if len(text) > LINE_MAX or not text.isprintable() or text[:1] not in ("#", '"', ""):
+        raise DamagedError("a head of an interval log that is none")
+    return text
+
+
 @lru_cache(maxsize=16)
 def _keys(text: bytes) -> tuple[tuple[Key, ...], Ints]:
     """The slices of an interval log, and which have no tag; those of most clients are the same."""
     keys = tuple((str(tag), str(start), str(length)) for tag, start, length in json.loads(text))
     if len(keys) > SLICES_MAX or len(set(keys)) < len(keys):
         raise DamagedError(f"an interval log of {len(keys)} slices, or with one twice")
-    for _, start, length in keys:
-        float(start), float(length)
+    for tag, *times in keys:
+        if not TAG.fullmatch(tag) or not all(map(TIME.fullmatch, times)):
+            raise DamagedError("a slice without a time")
     return keys, np.array([nth for nth, key in enumerate(keys) if not key[0]], np.int64)
 
 

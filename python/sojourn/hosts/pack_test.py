@@ -81,6 +81,15 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
     "slices that are not": lambda one: one.update(slices=(small(1), small(5), small(1))),
     "a slice twice": lambda one: one.update(keys=b'[["", "0", "1"], ["", "0", "1"]]'),
     "a slice without a time": lambda one: one.update(keys=b'[["", "soon", "1"]]'),
+    "a slice with a line break": lambda one: one.update(keys=b'[["", "0\\n", "1"]]'),
+    "a tag with a line break": lambda one: one.update(keys=b'[["Tag=a\\n7", "0", "1"]]'),
+    "a slice at no number": lambda one: one.update(keys=b'[["", "nan", "1"]]'),
+    "a slice without end": lambda one: one.update(keys=b'[["", "0", "inf"]]'),
+    "a head that is a slice": lambda one: one.update(head=["#head", "0.0,1.0,1.0,AAAA"]),
+    "a head with a line break": lambda one: one.update(head=["#head\n0.0,1.0,1.0,AAAA"]),
+    "a head without end": lambda one: one.update(head=["#"] * 10_000),
+    "a number as a text": lambda one: one.update(result=10**12),
+    "a text that is too deep": lambda one: one.update(result=b"[" * 10**6),
     "round trips in no order": lambda one: one.update(
         network={"count": 1, "min_ns": 9, "p50_ns": 5, "max_ns": 7}
     ),

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from sojourn import disk, errors
 from sojourn.errors import Fault, HostFault, RunFault
+from sojourn.hosts import answers
 from sojourn.hosts.crew import ANSWER_S_MAX, HIRE_S_MAX, RESUMES
 from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.run.watch import Event, Show
@@ -67,9 +68,14 @@ class Station:
     def _hire(self) -> None:
         try:
             self._remote = self._engine.hire(self.node)
-            self.facts = dict(self._remote.ask("hello").result(HIRE_S_MAX))
+            self.facts = answers.table(self._remote.ask("hello").result(HIRE_S_MAX))
+            self._check_version()
+            self.facts = answers.facts(self.facts)
         except LostError as error:
             raise self._lost(f"does not come: {error}") from None
+        self._check_needs()
+
+    def _check_version(self) -> None:
         for what in ("version", "generator"):
             if (there := str(self.facts.get(what))) != (here := str(self._own[what])):
                 raise HostFault(
@@ -77,7 +83,6 @@ class Station:
                     at=f"hosts.{self.role}",
                     fix="install the same sojourn on every host",
                 )
-        self._check_needs()
 
     def _check_needs(self) -> None:
         cpus, needs = len(self.facts.get("cpus") or ()), self._needs
@@ -102,8 +107,10 @@ class Station:
         Raises:
             Fault: it cannot be started, or refuses.
         """
-        if (fault := self.ask("stage_open", dict(message))) is not None:
-            raise RunFault(fault["what"], at=self.text, fix=fault["fix"])
+        with self.understood():
+            fault = answers.fault(self.ask("stage_open", dict(message)))
+        if fault is not None:
+            raise RunFault(in_line(fault["what"]), at=self.text, fix=in_line(fault["fix"]))
         self.is_lost = False
         self._stop.clear()
         self._thread = threading.Thread(target=self._beat, name=self.text, daemon=True)
@@ -117,16 +124,17 @@ class Station:
     def asked(self, name: str, *args: Any) -> Pending:
         """Ask its agent, without waiting for the answer; RunFault where it cannot be asked."""
         assert self._remote is not None  # noqa: S101  # it was hired
-        with self._or_lost():
+        with self.understood():
             return self._remote.ask(name, *args)
 
     def answer(self, pending: Pending, within_s: float = ANSWER_S_MAX) -> Any:
         """What it was asked; RunFault where there is no answer."""
-        with self._or_lost():
+        with self.understood():
             return pending.result(within_s)
 
     @contextlib.contextmanager
-    def _or_lost(self) -> Iterator[None]:
+    def understood(self) -> Iterator[None]:
+        """It is lost if there is no answer in here, or `answers` makes no sense of it."""
         try:
             yield
         except LostError as error:
@@ -174,9 +182,8 @@ class Station:
 
     def _look(self, reply: Mapping[str, Any]) -> None:
         if reply["say"] == "event":
-            where = f" (on {self.node.text})"
-            text = in_line(str(reply["text"])) + where
-            self._show(Event(step=str(reply["step"]), text=text, service=str(reply["service"])))
+            text = f"{in_line(reply['text'])} (on {self.node.text})"
+            self._show(Event(step=reply["step"], text=text, service=reply["service"]))
         elif reply["say"] == "fault":
             raise fault_of(reply, self.text)
         elif reply["say"] in {"ended", "lost"}:
@@ -188,15 +195,16 @@ class Station:
         assert remote is not None  # noqa: S101  # it was hired
         while not self._stop.is_set():
             try:
-                heard = remote.ask("stage_heard").result(ANSWER_S_MAX)
+                reply = remote.ask("stage_heard").result(ANSWER_S_MAX)
+                heard = [answers.line(one) for one in answers.listed(reply)]
             except LostError as error:
                 heard = [{"say": "lost", "why": str(error)}]
-            for reply in heard:
-                self._lines.put(dict(reply))
+            for line in heard:
+                self._lines.put(line)
             if heard:
                 with contextlib.suppress(OSError):
                     self._wake.send(b".")
-            if any(reply["say"] in {"lost", "ended"} for reply in heard):
+            if any(line["say"] in {"lost", "ended"} for line in heard):
                 return
             until_s = time.monotonic() + BEAT_S
             while not self._stop.is_set() and time.monotonic() < until_s:
@@ -206,12 +214,12 @@ class Station:
 
     def bring(self, folders: Sequence[Path]) -> None:
         """Bring home the files of a point: of each folder there into the one here."""
-        every = self.ask("stage_files", within_s=FILES_S_MAX)
+        with self.understood():
+            every = answers.files(self.ask("stage_files", within_s=FILES_S_MAX))
         for files, folder in zip(every, folders, strict=False):
-            for name, content in dict(files).items():
-                path = folder / str(name)
-                if path.parent == folder and not str(name).startswith((".", *NEVER)):
-                    disk.keep_whole(path, partial(_fill, bytes(content)))
+            for name, content in files.items():
+                if not name.startswith((".", *NEVER)):
+                    disk.keep_whole(folder / name, partial(_fill, content))
 
     def _lost(self, why: str) -> RunFault:
         return RunFault(f"{self.text} {why}", at=f"hosts, {self._engine.about}", fix=RESUMES)

@@ -188,9 +188,9 @@ def _outages(
 
 
 def _windows(windows: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
-    """Requests and misses by windows, which began together and are equally long."""
+    """Requests and misses by windows, which began together; None unless all are equally long."""
     known = [one for one in windows if one is not None]
-    if not known or len(known) < len(windows):
+    if len(known) < len(windows) or len({one["length_ns"] for one in known}) != 1:
         return None
 
     def sums(key: str) -> list[int]:

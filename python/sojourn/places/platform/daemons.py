@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.places import proc, process, process_end
 from sojourn.places.process import Ledger, Process
@@ -87,10 +88,15 @@ class Daemons:
                 raise self.fault(f"{one.what} {ended.text}", process_end.last_words(log))
 
     def call(self, argv: Sequence[str | Path], within_s: float) -> str:
-        """What a tool answers; HostFault if it fails or takes too long."""
+        """What a tool answers; HostFault if it fails or takes too long.
+
+        It ends with the lab: some tools wait for ever for a server that is gone.
+        """
+        until = programs.maybe("setpriv")
+        with_lab = [str(until), "--pdeathsig", "KILL"] if until else []
         try:
             done = subprocess.run(
-                [str(word) for word in argv],
+                [*with_lab, *(str(word) for word in argv)],
                 capture_output=True,
                 text=True,
                 errors="replace",

@@ -7,6 +7,7 @@ are the place's own, and its bridge's port goes with them. Segmentation offload 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -25,7 +26,7 @@ SERVER, SWITCH, CALL, TOOL = "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovsdb
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATAPATH = "ovs-netdev"  # a link that there is once on a machine, and stays after `kill -9`
 ENTRY = "datapath"  # kind of entry in the book
-MEMORY = Path("/proc/meminfo")
+MEMORY, PROC = Path("/proc/meminfo"), Path("/proc")
 PAGES = re.compile(r"^HugePages_Total:\s+(\d+)", re.MULTILINE)
 CALL_S_MAX = 20.0
 OVS, DPDK = "ovs", "ovs_dpdk"
@@ -164,11 +165,27 @@ def remove_datapath() -> None:
             route.link("del", index=index)
 
 
+def _holds(pid: int) -> bool:
+    """Whether a process has the datapath's link of this network namespace open.
+
+    A daemon that was killed may be there as a zombie, and the machine's own Open vSwitch may have
+    another datapath: their names alone say nothing.
+    """
+    with contextlib.suppress(OSError):  # it has just ended
+        if (PROC / f"{pid}/ns/net").readlink() == (PROC / "self/ns/net").readlink():
+            return any(map(_is_datapath, (PROC / f"{pid}/fdinfo").iterdir()))
+    return False
+
+
+def _is_datapath(file: Path) -> bool:
+    with contextlib.suppress(OSError):  # it has just been closed
+        return f"iff:\t{DATAPATH}\n" in file.read_text(encoding="utf-8", errors="replace")
+    return False
+
+
 def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Remove the datapath's link that a lab noted, unless another one has it now."""
-    stats = map(proc.stat, proc.pids())
-    is_used = any(one is not None and one.name == SWITCH[:15] for one in stats)
-    if facts["name"] != DATAPATH or is_used or not is_there(DATAPATH):
+    if facts["name"] != DATAPATH or not is_there(DATAPATH) or any(map(_holds, proc.pids())):
         return None
     try:
         remove_datapath()
