@@ -224,7 +224,7 @@ def test_metrics_name_the_rule_that_a_reload_brought_and_no_caps_of_a_dry_run(
                 if i:
                     path.write_text(path.read_text().replace('"null"', '"static"'))
                     path.write_text(path.read_text().replace("silent_s = 60.0", "silent_s = 0.2"))
-                    one.ask_reload()
+                    one.asked.ask()
                     testing.until(lambda: False, 0.3)
                 yield
             testing.until(lambda: False, 0.3)
