@@ -171,7 +171,7 @@ def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
                 audit.say("restored", what=undone.what, how=undone.how)
         journal = None if is_dry else stack.enter_context(contextlib.closing(Journal.create()))
         manager = Manager(config, audit, journal, metrics=metrics, asked=asked)
-        manager.fresh = lambda: configs.read(path)
+        manager.fresh = lambda: configs.read(path, is_again=True)
         gc.freeze()  # what was imported stays: it need not be looked through again and again
         manager.run()
 
