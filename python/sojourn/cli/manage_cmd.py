@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn.cli.faults import drop_stdout
 from sojourn.cli.plain import put
-from sojourn.errors import SpecFault
+from sojourn.errors import RunFault, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.manage.config import Config
@@ -181,4 +182,12 @@ def _silent(line: Mapping[str, Any]) -> None:
 
 
 def _show(line: Mapping[str, Any]) -> None:
-    put(json.dumps(line, ensure_ascii=False))
+    try:
+        put(json.dumps(line, ensure_ascii=False))
+    except OSError as error:
+        drop_stdout()
+        raise RunFault(  # a pipe without a reader would end the manager as if all were well
+            f"the log cannot be written to standard output: {error.strerror}",
+            at="sojourn manage",
+            fix="name audit = FILE in the configuration, and send standard output to /dev/null",
+        ) from None

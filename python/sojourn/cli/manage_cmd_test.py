@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 from pathlib import Path
 
@@ -116,3 +118,29 @@ def test_a_hangup_before_the_manager_is_there_asks_it_to_reload(
     finally:
         signal.signal(signal.SIGHUP, before)
     assert seen == [True, False]
+
+
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC])
+def test_a_log_that_cannot_be_shown_is_a_fault_and_not_a_good_end(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """The caps stay then, and a unit starts anew only what has failed."""
+
+    def refuse(_text: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    def run(one: Manager) -> None:
+        one.audit.say("start")
+
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("sojourn.cli.manage_cmd.put", refuse)
+    monkeypatch.setattr("sojourn.cli.manage_cmd.drop_stdout", lambda: None)
+    monkeypatch.setattr(Manager, "run", run)
+    path = tmp_path / "web.toml"
+    path.write_text(f'audit = "{tmp_path}/audit"\n{GOOD}')
+    assert main(["manage", "--config", str(path)]) == 4
+    assert "cannot be written to standard output" in capsys.readouterr().err
+    assert '"event": "start"' in (tmp_path / "audit").read_text()

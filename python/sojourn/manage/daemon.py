@@ -80,6 +80,8 @@ class Manager:
         """
         with ExitStack() as stack:
             watch = self._prepare(stack)
+            if self.config.record:
+                self._record = Record(self.config.record, stack)
             if self.book is None:
                 self._say_alone("not measured, because a dry run caps nothing")
                 self._rounds(watch, rounds)
@@ -127,8 +129,6 @@ class Manager:
             self.groups[name].find()
         self._parts = opened(self.config, self.groups)
         stack.callback(self._close)
-        if self.config.record:
-            self._record = Record(self.config.record, stack)
         return Watch(self.groups, Signals(self.tree, cpus), self.audit, self._absent)
 
     def _close(self) -> None:
