@@ -61,13 +61,13 @@ def ended(error: BaseException) -> int:
             say("stopped")
             code = Exit.INTERRUPTED
         case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
-            _drop_stdout()
+            drop_stdout()
             code = Exit.OK
         case OSError(errno=errno.ENOSPC, filename=None) if _may_be_full():  # files have names
             print_fault(
                 "cannot write to standard output: no space left", "stdout", "free space there"
             )
-            _drop_stdout()
+            drop_stdout()
         case _:
             if text := _spent(error):
                 print_fault(text[0], _place(error), text[1])
@@ -126,7 +126,7 @@ def _place(error: BaseException) -> str:
     return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
 
 
-def _drop_stdout() -> None:
+def drop_stdout() -> None:
     """What is still buffered for a stdout that takes nothing would fail again at exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

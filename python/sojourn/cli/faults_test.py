@@ -94,7 +94,7 @@ def test_a_full_disk_is_not_called_standard_output(
 
     for is_file, what in ((True, "standard output"), (False, "cannot write: No space left")):
         monkeypatch.setattr(faults, "_may_be_full", lambda is_file=is_file: is_file)
-        monkeypatch.setattr(faults, "_drop_stdout", lambda: None)
+        monkeypatch.setattr(faults, "drop_stdout", lambda: None)
         assert guarded(program) == Exit.FAILED
         err = capsys.readouterr().err
         assert what in err

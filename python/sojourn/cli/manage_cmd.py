@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn.cli.faults import drop_stdout
 from sojourn.cli.plain import put
-from sojourn.errors import SpecFault
+from sojourn.errors import RunFault, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.manage.config import Config
@@ -144,12 +145,20 @@ def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
     from sojourn.manage.audit import Audit
     from sojourn.manage.daemon import Manager
     from sojourn.manage.metrics import Listener, Metrics
-    from sojourn.manage.reload import asked_by_hangup
+    from sojourn.manage.reload import Asked, asked_by_hangup
     from sojourn.run import restore
     from sojourn.run.journal import Journal
     from sojourn.run.signals import Interrupted, ending_in_order
 
-    with contextlib.ExitStack() as stack:
+    asked = Asked()
+    # From the start on, because SIGHUP ends a program that does not listen to it yet, and a unit
+    # may be reloaded at once. An interruption ends it well: all is put back by then.
+    with (
+        contextlib.suppress(Interrupted),
+        ending_in_order(),
+        asked_by_hangup(asked.ask),
+        contextlib.ExitStack() as stack,
+    ):
         audit = Audit(Path(config.audit) if config.audit else None, _show)
         stack.callback(audit.close)
         metrics = None
@@ -162,16 +171,10 @@ def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
             for undone in restore():
                 audit.say("restored", what=undone.what, how=undone.how)
         journal = None if is_dry else stack.enter_context(contextlib.closing(Journal.create()))
-        manager = Manager(config, audit, journal, metrics=metrics)
-        manager.fresh = lambda: configs.read(path)
+        manager = Manager(config, audit, journal, metrics=metrics, asked=asked)
+        manager.fresh = lambda: configs.read(path, is_again=True)
         gc.freeze()  # what was imported stays: it need not be looked through again and again
-        # An interruption ends it well: all is put back by then.
-        with (
-            contextlib.suppress(Interrupted),
-            ending_in_order(),
-            asked_by_hangup(manager.ask_reload),
-        ):
-            manager.run()
+        manager.run()
 
 
 def _silent(line: Mapping[str, Any]) -> None:
@@ -179,4 +182,12 @@ def _silent(line: Mapping[str, Any]) -> None:
 
 
 def _show(line: Mapping[str, Any]) -> None:
-    put(json.dumps(line, ensure_ascii=False))
+    try:
+        put(json.dumps(line, ensure_ascii=False))
+    except OSError as error:
+        drop_stdout()
+        raise RunFault(  # a pipe without a reader would end the manager as if all were well
+            f"the log cannot be written to standard output: {error.strerror}",
+            at="sojourn manage",
+            fix="name audit = FILE in the configuration, and send standard output to /dev/null",
+        ) from None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from sojourn.cli.app import main
 from sojourn.controllers.testing import look
 from sojourn.manage.config_test import GOOD
+from sojourn.manage.daemon import Manager
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -85,3 +89,58 @@ def test_a_unit_is_printed_and_a_bad_address_refused(
     assert "'x:y' is no address" in refused(capsys, "--config", str(path), "--listen", "x:y")
     path.write_text("controller = ")
     assert "is no TOML" in refused(capsys, "--config", str(path), "--systemd")
+
+
+def test_a_hangup_before_the_manager_is_there_asks_it_to_reload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `systemctl reload` right after the start would end it, which counts as a clean end."""
+    seen: list[bool] = []
+
+    def hung_up() -> tuple[()]:
+        signal.raise_signal(signal.SIGHUP)
+        return ()
+
+    def run(one: Manager) -> None:
+        seen.append(one.asked.taken())
+        seen.append(one.asked.taken())
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("sojourn.manage.reload._has_terminal", lambda: False)
+    monkeypatch.setattr("sojourn.run.restore", hung_up)
+    monkeypatch.setattr(Manager, "run", run)
+    path = tmp_path / "web.toml"
+    path.write_text(GOOD)
+    try:
+        assert main(["manage", "--config", str(path)]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert seen == [True, False]
+
+
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC])
+def test_a_log_that_cannot_be_shown_is_a_fault_and_not_a_good_end(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """The caps stay then, and a unit starts anew only what has failed."""
+
+    def refuse(_text: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    def run(one: Manager) -> None:
+        one.audit.say("start")
+
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("sojourn.cli.manage_cmd.put", refuse)
+    monkeypatch.setattr("sojourn.cli.manage_cmd.drop_stdout", lambda: None)
+    monkeypatch.setattr(Manager, "run", run)
+    path = tmp_path / "web.toml"
+    path.write_text(f'audit = "{tmp_path}/audit"\n{GOOD}')
+    assert main(["manage", "--config", str(path)]) == 4
+    assert "cannot be written to standard output" in capsys.readouterr().err
+    assert '"event": "start"' in (tmp_path / "audit").read_text()

@@ -96,12 +96,14 @@ class Cpuset(Knob):
 
     def _change(self, results: list[Setting]) -> None:
         """Note what all turned threads had and will have, then change those that are found."""
-        for setting in results:
-            self._inputs[setting.tid, setting.start_ticks] = setting
-        turned = list(self._inputs.values())
-        self._entries.append(settings.note(self._on.book, turned, root=str(self._on.tree.root)))
+        earlier = self._inputs
+        turned = {**earlier, **{(setting.tid, setting.start_ticks): setting for setting in results}}
+        root = str(self._on.tree.root)
+        self._entries.append(settings.note(self._on.book, [*turned.values()], root=root))
+        self._inputs = turned  # not where the book is full
         for setting in results:
             if why := settings.change(setting, setting.new, self._on.tree):
+                self._inputs |= settings.unchanged(earlier, self._on.tree)
                 raise self._refused(setting.new, f"{setting.what}: {why}")
 
     def _refused(self, level: str, why: str) -> HostFault:

@@ -122,7 +122,11 @@ def hold(
     held: Group | None = on.shared.get(hierarchy.mount)
     is_new = held is None
     if held is None:
-        held = _made(on, hierarchy)
+        try:
+            held = _made(on, hierarchy)
+        except OSError:
+            handed.take_back(on, write)
+            raise
         on.shared[hierarchy.mount] = held
     elif hierarchy.version == 2:  # it was made for another controller
         handed.hand_on(on, posixpath.dirname(held.folder), controller, write)

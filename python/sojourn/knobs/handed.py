@@ -31,10 +31,15 @@ def hand_on(on: Turned, parent: str, controller: str, write: Write) -> None:
 
 
 def take_back(on: Turned, write: Write) -> None:
-    """Hand on no more than before, where no group of any lab needs it."""
+    """Hand on no more than before; what a group of any lab needs is tried again at the next one."""
+    left = []
     for entry, path, controller in on.shared.pop(KEY, []):
-        if not _unhand(on.tree, path, controller, write):
+        if _unhand(on.tree, path, controller, write):
+            left.append((entry, path, controller))
+        else:
             on.book.undone(entry)
+    if left:
+        on.shared[KEY] = left
 
 
 def undo(facts: Mapping[str, Any], tree: Tree, write: Write) -> Undone | None:

@@ -63,14 +63,16 @@ class Machine(Knob):
         if not results:
             raise self._refused(level, "this machine has none of its files")
         earlier, noted = dict(self._inputs), list(self._entries)
-        self._inputs |= {setting.path: setting for setting in results}
-        everything = list(self._inputs.values())
-        self._entries.append(settings.note(self._on.book, everything, root=str(self._on.tree.root)))
+        self._note({**self._inputs, **{setting.path: setting for setting in results}})
         try:
             self._write(level, results)
         except HostFault:
-            self._inputs |= {path: s for path, s in earlier.items() if self._is_so(s)}
+            self._inputs |= settings.unchanged(earlier, self._on.tree)
             raise
+        spared = {path: earlier[path] for path in self._spared if path in earlier}
+        if spared := settings.unchanged(spared, self._on.tree):  # the new note does not have them
+            noted = list(self._entries)
+            self._note({**self._inputs, **spared})
         for entry in noted:  # it told what the files were until they were written
             self._entries.remove(entry)
             self._on.book.undone(entry)
@@ -86,8 +88,10 @@ class Machine(Knob):
             no = writable.refusal(self._on.tree, path)
             raise self._refused(level, f"{path}: {why}", fix=no.fix if no else "")
 
-    def _is_so(self, setting: Setting) -> bool:
-        return settings.read(setting, self._on.tree) == setting.new
+    def _note(self, inputs: dict[str, Setting]) -> None:
+        everything = list(inputs.values())
+        self._entries.append(settings.note(self._on.book, everything, root=str(self._on.tree.root)))
+        self._inputs = inputs  # not where the book is full
 
     def _setting(self, path: str, text: str) -> Setting | None:
         """How a file is to be; None: this machine has none such."""

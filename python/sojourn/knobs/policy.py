@@ -166,11 +166,14 @@ class Policy(Knob):
                 yield replace(one, old=now)
 
     def _change(self, level: str, results: list[Setting]) -> None:
-        self._inputs |= {(setting.tid, setting.start_ticks): setting for setting in results}
-        turned = list(self._inputs.values())
-        self._entries.append(settings.note(self._on.book, turned, root=str(self._on.tree.root)))
+        earlier = self._inputs
+        turned = {**earlier, **{(setting.tid, setting.start_ticks): setting for setting in results}}
+        root = str(self._on.tree.root)
+        self._entries.append(settings.note(self._on.book, [*turned.values()], root=root))
+        self._inputs = turned  # not where the book is full
         for setting in results:
             if why := settings.change(setting, setting.new, self._on.tree):
+                self._inputs |= settings.unchanged(earlier, self._on.tree)
                 raise self._refused(level, f"{setting.what}: {why}")
 
     def _refused(self, level: str, why: str) -> HostFault:

@@ -20,7 +20,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sojourn.host.tree import Tree, chosen, cpu_list, cpu_text
 from sojourn.knobs import attr
@@ -32,6 +32,7 @@ AUTOGROUP = "autogroup"
 DISK, FREEZER = "disk", "freezer"
 FROZEN, THAWED = "FROZEN", "THAWED"
 WORD_BITS = 32  # of a kernel mask between two commas
+Key = TypeVar("Key")  # by which a knob knows its settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +134,11 @@ def put_back(setting: Setting, tree: Tree) -> str:
         "" if nothing of the lab's is left of it, else why.
     """
     return change(setting, setting.old, tree) if read(setting, tree) == setting.new else ""
+
+
+def unchanged(earlier: Mapping[Key, Setting], tree: Tree) -> dict[Key, Setting]:
+    """Those that still are what the lab made of them before: a later level was refused there."""
+    return {key: one for key, one in earlier.items() if read(one, tree) == one.new}
 
 
 def _read_cpus(setting: Setting, tree: Tree) -> str | None:

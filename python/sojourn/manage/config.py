@@ -5,10 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 import tomllib
-from collections.abc import Mapping
-from itertools import permutations
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -19,6 +18,10 @@ from sojourn.errors import SpecFault
 from sojourn.host.tree import cpu_list
 
 BYTES_MAX = 1 << 20
+TEXT_MAX = 4095  # characters, as of a path (PATH_MAX): it is shown in faults and logs
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+TARGET_NS_MAX = 3600e9
+PORTS_MAX = 64
 METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}", re.ASCII)
 COST = re.compile(r"(0\.[1-9]\d*|[1-9](\.\d+)?|[1-4]\d(\.\d+)?|50)%", re.ASCII)
 SILENT_S_TRACED = (
@@ -66,8 +69,8 @@ class GroupSpec(Part):
             raise ValueError("link is the name of a best-effort group's link, such as eth0")
         if self.role == CRITICAL and not self.target:
             raise ValueError('a latency-critical group needs a target, such as target = "1ms"')
-        if self.target and self.target_ns <= 0:
-            raise ValueError("the target must be above 0")
+        if self.target and not 0 < self.target_ns <= TARGET_NS_MAX:
+            raise ValueError("the target must be above 0, and at most 1h")
         return self
 
     @property
@@ -90,7 +93,9 @@ class WindowsSpec(Part):
     tracer: str = ""
     """The eBPF tracer is the source: share of the service's CPU time that it may take, such as
     "2%", or "all" to trace every request."""
-    ports: tuple[Annotated[int, Field(ge=1, le=65535)], ...] = ()
+    ports: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=65535)], ...], Field(max_length=PORTS_MAX)
+    ] = ()
     """Of the tracer: local ports; none: all that the service listens on."""
     every_ms: Annotated[int, Field(ge=100, le=60_000)] = 1000
 
@@ -149,7 +154,10 @@ class Config(Part):
     def _as_floats(cls, value: object) -> object:
         if not isinstance(value, dict):
             return value
-        return {k: float(v) if type(v) is int else v for k, v in value.items()}
+        try:
+            return {k: float(v) if type(v) is int else v for k, v in value.items()}
+        except OverflowError:
+            raise ValueError("a number is too large") from None
 
     @field_validator("cpus")
     @classmethod
@@ -163,11 +171,16 @@ class Config(Part):
         where = [group.cgroup or group.pid for group in self.groups.values()]
         if len({*where}) < len(where):
             raise ValueError("two groups are the same control group or process")
-        for inner, outer in permutations([one.cgroup for one in self.groups.values()], 2):
-            if outer and inner.startswith(f"{outer}/"):
-                raise ValueError(
-                    f"{inner} lies within {outer}, so what limits that one limits both"
-                )
+        paths = {group.cgroup for group in self.groups.values() if group.cgroup}
+        for inner in sorted(paths):
+            for outer in PurePosixPath(inner).parents:
+                if str(outer) in paths:
+                    raise ValueError(
+                        f"{inner} lies within {outer}, so what limits that one limits both"
+                    )
+        files = [one for one in (self.audit, self.record, self.windows.file) if one]
+        if len({*files}) < len(files):
+            raise ValueError("audit, record and windows.file are different files")
         return self
 
     @model_validator(mode="after")
@@ -200,11 +213,16 @@ class Config(Part):
         )
 
 
-def read(path: Path) -> Config:
-    """Read a configuration; SpecFault if it is wrong, with the key."""
+def read(path: Path, *, is_again: bool = False) -> Config:
+    """Read a configuration; SpecFault if it is wrong, with the key.
+
+    Args:
+        path: of the file.
+        is_again: by a manager that runs, which must not wait: a pipe is refused.
+    """
     fix = "see docs/howto/manage.md"
     try:
-        table = tomllib.loads(disk.read_named(path, most=BYTES_MAX).decode())
+        table = tomllib.loads(_bytes(path, is_again=is_again).decode())
     except OSError as error:
         raise SpecFault(
             f"the configuration cannot be read: {error.strerror}", at=str(path), fix=fix
@@ -212,8 +230,42 @@ def read(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         raise SpecFault(f"the configuration is no TOML: {error}", at=str(path), fix=fix) from None
     try:
+        _check_texts(table)
         return Config.model_validate(table)
     except ValidationError as error:
         raise SpecFault(mistake(error), at=str(path), fix=fix) from None
+    except ValueError as error:
+        raise SpecFault(str(error), at=str(path), fix=fix) from None
     except SpecFault as fault:
         raise SpecFault(fault.what, at=str(path), fix=fault.fix) from None
+
+
+def _bytes(path: Path, *, is_again: bool) -> bytes:
+    if not is_again:
+        return disk.read_named(path, most=BYTES_MAX)
+    with disk.reader(path, most=BYTES_MAX, is_named=True) as file:
+        return file.read(BYTES_MAX)
+
+
+def _check_texts(table: Mapping[str, Any]) -> None:
+    """ValueError where a key or text of it is too long, or would control a terminal."""
+    for at, text in _texts(table):
+        if len(text) > TEXT_MAX:
+            raise ValueError(f"{at}: a text has at most {TEXT_MAX} characters")
+        if CONTROL.search(text):
+            raise ValueError(f"{at}: a text has no control character")
+
+
+def _texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Keys and texts of all tables, each with its place; a key is checked before it is in one."""
+    left: list[tuple[str, str, Any]] = [("", key, value) for key, value in table.items()]
+    while left:
+        at, key, value = left.pop()
+        yield at or "the configuration", key
+        place = ".".join(filter(None, (at, key)))
+        if isinstance(value, str):
+            yield place, value
+        elif isinstance(value, dict):
+            left += [(place, name, one) for name, one in value.items()]
+        elif isinstance(value, list):
+            left += [(place, "", one) for one in value]

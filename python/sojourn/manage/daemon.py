@@ -37,6 +37,7 @@ from sojourn.manage.signals import Signals
 from sojourn.manage.trouble import Trouble, unless_paused
 from sojourn.manage.watch import Watch
 from sojourn.places.ledger import Book
+from sojourn.run.signals import deaf
 
 MACHINE = Tree()
 
@@ -51,6 +52,7 @@ class Manager:
         groups: that are there.
         metrics: what is shown to Prometheus; None: there is no listener.
         fresh: reads the configuration again; None: it cannot be reloaded.
+        asked: whether it is to be read again.
     """
 
     config: Config
@@ -60,9 +62,9 @@ class Manager:
     groups: dict[str, Managed] = field(default_factory=dict)
     metrics: Metrics | None = None
     fresh: Callable[[], Config] | None = None
+    asked: reload.Asked = field(default_factory=reload.Asked)
     _guard: Guard | None = None
     _parts: Parts | None = None
-    _is_reload_asked: bool = False
     _record: Record | None = None
     _capped: str = ""
     _rounds_seen: Rounds = field(default_factory=Rounds)
@@ -78,6 +80,8 @@ class Manager:
         """
         with ExitStack() as stack:
             watch = self._prepare(stack)
+            if self.config.record:
+                self._record = Record(self.config.record, stack)
             if self.book is None:
                 self._say_alone("not measured, because a dry run caps nothing")
                 self._rounds(watch, rounds)
@@ -97,13 +101,10 @@ class Manager:
             except KeyboardInterrupt:
                 self._end()
                 raise
-            self._end()
+            with deaf():  # the first signal would leave half of it
+                self._end()
             if refused is not None:
                 raise refused
-
-    def ask_reload(self) -> None:
-        """Read the configuration again before the next look; for a signal's handler."""
-        self._is_reload_asked = True
 
     def once(self) -> tuple[Look, Decision]:
         """One look, after two readings, and what would be decided; nothing is changed."""
@@ -128,8 +129,6 @@ class Manager:
             self.groups[name].find()
         self._parts = opened(self.config, self.groups)
         stack.callback(self._close)
-        if self.config.record:
-            self._record = Record(self.config.record, stack)
         return Watch(self.groups, Signals(self.tree, cpus), self.audit, self._absent)
 
     def _close(self) -> None:
@@ -172,7 +171,7 @@ class Manager:
         troubles = Trouble(self.groups)
         for _ in rounds() if rounds else self._paced():
             self._say_late(self._late_s())
-            if self._is_reload_asked and self._reload():
+            if self.asked.taken() and self._reload():
                 looks.clear()
                 memory = {}
             watch.is_each = self._record is not None or not isinstance(self._ready.rule, OfKind)
@@ -226,7 +225,6 @@ class Manager:
 
     def _reload(self) -> bool:
         """Go on by the configuration as it is now; one that is wrong leaves the old in force."""
-        self._is_reload_asked = False
         try:
             new = self.config if self.fresh is None else self.fresh()
             reload.check(self.config, new)
@@ -235,15 +233,16 @@ class Manager:
         except Fault as fault:
             self.audit.say("reload refused", what=fault.what, at=fault.at, fix=fault.fix)
             return False
-        self._ready.stack.close()
-        self.config, self._parts = new, parts
-        for name, one in every.items():
-            one.spec = new.groups[name]
-            if self.book is not None:
-                one.note_cap()
-        if self._guard is not None:
-            old, self._guard = self._guard, self._warden()
-            old.end()
+        with deaf():  # a warden that is left by mistake would cap what is put back
+            self._ready.stack.close()
+            self.config, self._parts = new, parts
+            for name, one in every.items():
+                one.spec = new.groups[name]
+                if self.book is not None:
+                    one.note_cap()
+            if self._guard is not None:
+                old, self._guard = self._guard, self._warden()
+                old.end()
         if self.metrics is not None:
             self.metrics.controller = new.controller
         self.audit.say("reloaded", controller=new.controller)

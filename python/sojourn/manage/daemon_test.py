@@ -629,7 +629,7 @@ def reloaded(here: Stand, change: Callable[[str], str]) -> tuple[list[float | No
             here.window()
             if i == 2:
                 path.write_text(change(text))
-                manager.ask_reload()
+                manager.asked.ask()
             yield
             quotas.append(here.quota())
 

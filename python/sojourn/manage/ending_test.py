@@ -7,16 +7,15 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
-from sojourn import disk
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs.testing import MOUNT, FakeV2, put
-from sojourn.manage import checks, ending, members, testing
+from sojourn.manage import checks, ending, log, members, testing
 from sojourn.manage import config as configs
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import GroupSpec
@@ -34,21 +33,10 @@ pytestmark = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "
 SAFE = 0.05
 
 
-class Full:
-    """A log on a disk that is full."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def write(self, text: bytes) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def close(self) -> None:
-        self._file.close()
-        self.flush()
+def full(handle: int, text: bytes) -> None:
+    """A write to a disk without space."""
+    del handle, text
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def full_at(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
@@ -56,8 +44,8 @@ def full_at(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
     real = Audit.say
 
     def say(audit: Audit, this: str, **facts: Any) -> None:
-        if this == event and audit._file is not None:
-            audit._file = Full(audit._file)  # type: ignore[assignment]
+        if this == event:
+            monkeypatch.setattr(log, "put", full)
         real(audit, this, **facts)
 
     monkeypatch.setattr(Audit, "say", say)
@@ -92,18 +80,31 @@ def test_everything_is_back_at_the_end_although_the_log_is_full(
 def test_a_record_that_cannot_be_written_means_safe_caps_and_says_why(
     here: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = disk.append
+    real = log.put
     looks = here.folder / "looks.jsonl"
 
-    def append(path: Path) -> Any:
-        return Full(real(path)) if path == looks else real(path)
+    looks.touch()
 
-    monkeypatch.setattr(disk, "append", append)
+    def put(handle: int, text: bytes) -> None:
+        is_looks = os.path.samestat(os.fstat(handle), looks.stat())
+        (full if is_looks else real)(handle, text)
+
+    monkeypatch.setattr(log, "put", put)
     with pytest.raises(RunFault, match="the disk is full") as caught:
         played(here, [here.window], "null", record=str(looks))
     assert caught.value.at == str(looks)
     assert here.quota() == SAFE
     assert here.events()[-1]["reason"] == "the disk is full"
+
+
+def test_one_look_makes_no_file_and_changes_nothing(here: Stand) -> None:
+    before, looks = here.snapshot(), here.folder / "looks.jsonl"
+    config = configs.read(here.config("static", constants={"quota": 0.3}, record=str(looks)))
+    _, decision = Manager(config, Audit(None, lambda _line: None), None).once()
+    assert [change.level for change in decision.changes] == [0.3]
+    assert not looks.exists()
+    assert not here.audit.exists()
+    assert here.snapshot() == before
 
 
 def test_everything_is_back_at_the_end_although_the_journal_cannot_be_written(
@@ -224,7 +225,7 @@ def test_metrics_name_the_rule_that_a_reload_brought_and_no_caps_of_a_dry_run(
                 if i:
                     path.write_text(path.read_text().replace('"null"', '"static"'))
                     path.write_text(path.read_text().replace("silent_s = 60.0", "silent_s = 0.2"))
-                    one.ask_reload()
+                    one.asked.ask()
                     testing.until(lambda: False, 0.3)
                 yield
             testing.until(lambda: False, 0.3)

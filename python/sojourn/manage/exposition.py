@@ -10,16 +10,40 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 LINE_MAX, EDGES_MAX = 1 << 14, 1000
+STARTED = "process_start_time_seconds "  # of nearly every client library
+#: Cumulated counts by upper edge.
+Counts: TypeAlias = Mapping[float, float]
+#: Of one series, without `le`, in order.
+Labels: TypeAlias = tuple[tuple[str, str], ...]
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _MEANT = {"n": "\n"}
 
 
-def histogram(text: str, name: str, labels: Mapping[str, str]) -> dict[float, float]:
-    r"""Cumulated counts by upper edge, in the edge's unit; the last edge is infinite.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One histogram, as one answer has it.
+
+    Attributes:
+        series: counts of each; all have the same edges, and the last one is infinite.
+        counts: of all series together.
+        started_s: when the process started, s; None: the answer does not have it.
+        stamp: the newest time stamp of a count; None: no count has one.
+    """
+
+    series: Mapping[Labels, Counts]
+    counts: Counts
+    started_s: float | None = None
+    stamp: float | None = None
+
+
+def histogram(text: str, name: str, labels: Mapping[str, str]) -> Answer:
+    r"""Cumulated counts by upper edge, in the edge's unit.
 
     Args:
         text: the whole answer.
@@ -29,21 +53,35 @@ def histogram(text: str, name: str, labels: Mapping[str, str]) -> dict[float, fl
     Raises:
         ValueError: there is no such histogram, or a line of it is wrong.
 
-    >>> histogram('a_bucket{le="1"} 2\na_bucket{le="+Inf"} 3\n', "a", {})
+    >>> histogram('a_bucket{le="1"} 2\na_bucket{le="+Inf"} 3\n', "a", {}).counts
     {1.0: 2.0, inf: 3.0}
     """
-    series: dict[tuple[tuple[str, str], ...], dict[float, float]] = {}
-    start = f"{name}_bucket{{"
+    series: dict[Labels, dict[float, float]] = {}
+    start, started_s = f"{name}_bucket{{", None
+    stamps: list[float] = []
     for line in text.split("\n"):
         if line.startswith(start):
-            own, value = _line(line[len(start) :], name)
+            own, value, stamp = _line(line[len(start) :], name)
             edge = _number(own.pop("le", ""), name)
             if labels.items() <= own.items():
                 counts = series.setdefault(tuple(sorted(own.items())), {})
                 if edge in counts:
                     raise ValueError(f"{name} has the edge {edge:g} twice")
                 counts[edge] = value
-    return _summed(list(series.values()), name)
+                stamps += [] if stamp is None else [stamp]
+        elif line.startswith(STARTED):
+            started_s = _started_s(line)
+    counts = _summed(list(series.values()), name)
+    stamp = max(stamps, default=None)
+    return Answer(series=series, counts=counts, started_s=started_s, stamp=stamp)
+
+
+def _started_s(line: str) -> float | None:
+    """When the process started; None: the line does not say, and it is no line of the histogram."""
+    try:
+        return _number(line.split()[1], "it")
+    except (ValueError, IndexError):
+        return None
 
 
 def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, float]:
@@ -52,7 +90,7 @@ def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, f
     if len(edges) != 1:
         raise ValueError(f"{name} has series of unequal edges" if edges else f"there is no {name}")
     (order,) = edges
-    if not math.isinf(order[-1]) or len(order) > EDGES_MAX:
+    if order[-1] != math.inf or len(order) > EDGES_MAX:
         raise ValueError(f"{name} has no bucket +Inf, or more than {EDGES_MAX} edges")
     for counts in series:
         if any(counts[a] > counts[b] for a, b in pairwise(order)):
@@ -60,8 +98,8 @@ def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, f
     return {edge: sum(counts[edge] for counts in series) for edge in order}
 
 
-def _line(rest: str, name: str) -> tuple[dict[str, str], float]:
-    """Labels and value behind the opening brace."""
+def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
+    """Labels, value and time stamp behind the opening brace; None: it has no stamp."""
     if len(rest) > LINE_MAX:
         raise ValueError(f"a line of {name} has more than {LINE_MAX} characters")
     own: dict[str, str] = {}
@@ -79,7 +117,7 @@ def _line(rest: str, name: str) -> tuple[dict[str, str], float]:
     value = _number(words[0], name)
     if not 0 <= value < 2**63:
         raise ValueError(f"a count of {name} is {words[0][:40]}")
-    return own, value
+    return own, value, _number(words[1], name) if len(words) > 1 else None
 
 
 def _number(word: str, name: str) -> float:
@@ -87,6 +125,6 @@ def _number(word: str, name: str) -> float:
         value = float(word)
     except ValueError:
         value = math.nan
-    if math.isnan(value) or "_" in word:
+    if math.isnan(value) or "_" in word or not word.isascii():
         raise ValueError(f"{name} has {word[:40]!r} in place of a number")
     return value

@@ -25,13 +25,17 @@ other_bucket{le="
 
 
 def test_series_are_added_and_labels_choose() -> None:
-    assert histogram(TEXT, "http_seconds", {}) == {0.1: 110, 1.0: 115, math.inf: 117}
-    assert histogram(TEXT, "http_seconds", {"path": "/b"}) == {0.1: 100, 1.0: 100, math.inf: 101}
+    every = histogram(TEXT, "http_seconds", {})
+    assert every.counts == {0.1: 110, 1.0: 115, math.inf: 117}
+    assert [dict(labels)["path"] for labels in every.series] == ["/a", "/b"]
+    one = histogram(TEXT, "http_seconds", {"path": "/b"})
+    assert one.counts == {0.1: 100, 1.0: 100, math.inf: 101}
+    assert (every.stamp, one.stamp) == (1700000000000, None)
 
 
 def test_labels_are_unescaped() -> None:
     text = 'a_bucket{x="1\\\\2\\"3\\n4,}",le="+Inf"} 5\n'
-    assert histogram(text, "a", {"x": '1\\2"3\n4,}'}) == {math.inf: 5}
+    assert histogram(text, "a", {"x": '1\\2"3\n4,}'}).counts == {math.inf: 5}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,10 @@ def test_labels_are_unescaped() -> None:
         ('a_bucket{le="+Inf"} inf', "a count of a is inf"),
         ('a_bucket{le="x"} 1', "'x' in place of a number"),
         ('a_bucket{y="1"} 1', "'' in place of a number"),
+        ('a_bucket{le="-Inf"} 1', "has no bucket"),
+        ('a_bucket{le="+Inf"} \u0661', "in place of a number"),
+        ('a_bucket{le="+Inf"} 1 soon', "in place of a number"),
+        ('a_bucket{le="0.1"} 1\na_bucket{le="0.10"} 1', "the edge 0.1 twice"),
         ('a_bucket{le="+Inf"}', "not in the format"),
         ('a_bucket{le="+Inf"} 1 2 3', "not in the format"),
         ('a_bucket{le="+Inf" 1', "not in the format"),
@@ -68,3 +76,26 @@ def test_many_edges_are_refused() -> None:
     lines = [f'a_bucket{{le="{i}"}} 1' for i in range(1000)]
     with pytest.raises(ValueError, match="more than 1000 edges"):
         histogram("\n".join([*lines, 'a_bucket{le="+Inf"} 1']), "a", {})
+
+
+def test_an_edge_is_a_number_however_it_is_spelled() -> None:
+    spelled = ['"1e-1"', '"0.10"', '".1"']
+    texts = [f'a_bucket{{le={one}}} 1\na_bucket{{le="Inf"}} 2\n' for one in spelled]
+    assert [histogram(text, "a", {}).counts for text in texts] == [{0.1: 1, math.inf: 2}] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "started_s"),
+    [
+        ("process_start_time_seconds 1.7e9", 1.7e9),
+        ("process_start_time_seconds 1700000000 1700000001000", 1.7e9),
+        ("process_start_time_seconds NaN", None),
+        ("process_start_time_seconds ", None),
+        ('process_start_time_seconds{of="another"} 5', None),
+        ("process_start_time_seconds_total 5", None),
+    ],
+)
+def test_the_start_of_the_process_is_read_where_it_is_there(
+    line: str, started_s: float | None
+) -> None:
+    assert histogram(f'{line}\na_bucket{{le="+Inf"}} 1\n', "a", {}).started_s == started_s

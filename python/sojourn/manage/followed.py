@@ -1,15 +1,19 @@
-"""A file of windows that its writer begins anew, as `2> FILE` does."""
+"""A file of windows that its writer begins anew, as `2> FILE` and log rotation do."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 
-from sojourn.manage.source import Source
+from sojourn.manage.source import Source, opened
 
 
 class Followed(Source):
-    """Reads what has come; from its begin on where the file is shorter than what was read."""
+    """Reads what has come; from its begin on where the file is shorter than what was read.
+
+    So it does where another file has the name by now, once the one before is read to its end.
+    """
 
     __slots__ = ()
 
@@ -21,3 +25,13 @@ class Followed(Source):
                 os.lseek(self._handle, 0, os.SEEK_SET)
                 self._rest = b""
         super().read(t_s)
+        with contextlib.suppress(OSError):  # no file has the name now
+            self._follow()
+
+    def _follow(self) -> None:
+        now, old = os.stat(self.path), os.fstat(self._handle)  # noqa: PTH116  # at each look
+        if (now.st_dev, now.st_ino) == (old.st_dev, old.st_ino):
+            return
+        is_plain = stat.S_ISREG(old.st_mode)
+        if not is_plain or os.lseek(self._handle, 0, os.SEEK_CUR) >= old.st_size:
+            self.take(opened(self.path))

@@ -6,6 +6,9 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
+from sojourn.errors import HostFault
 from sojourn.manage import config as configs
 from sojourn.manage import feed
 from sojourn.manage.config_test import GOOD
@@ -52,3 +55,52 @@ def test_the_file_of_a_configuration_is_read_so(tmp_path: Path) -> None:
     path = tmp_path / "manage.toml"
     path.write_text(GOOD)
     assert isinstance(feed.of(configs.read(path), {}), Followed)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_file_that_is_renamed_is_read_to_its_end_and_then_the_one_that_has_its_name(
+    tmp_path: Path,
+) -> None:
+    """As log rotation does; else no window would come until the next start."""
+    path = tmp_path / "lines"
+    path.touch()
+    one = Followed(path, "web")
+    one.open()
+    with path.open("a") as old:
+        old.write(line(5))
+        old.flush()
+        path.rename(tmp_path / "lines.1")
+        one.read(1.0)
+        assert one.windows("web", 1.0)[0].n == 5
+        old.write(line(6))
+        old.flush()
+        one.read(2.0)
+        assert one.windows("web", 2.0)[0].n == 6, "its writer has it open still"
+        old.write(line(7) + '{"length_ms"')
+    path.write_text(line(8))
+    one.read(3.0)
+    assert one.windows("web", 3.0)[0].n == 7
+    one.read(4.0)
+    assert (one.windows("web", 4.0)[0].n, one.bad) == (8, 0)
+    before = open_files()
+    path.unlink()
+    os.mkfifo(path)
+    one.read(5.0)
+    one.read(6.0)
+    writer = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    os.write(writer, line(9).encode())
+    one.read(7.0)
+    os.close(writer)
+    assert one.windows("web", 7.0)[0].n == 9
+    assert open_files() == before
+    one.close()
+
+
+def test_a_folder_is_no_source(tmp_path: Path) -> None:
+    before = open_files()
+    with pytest.raises(HostFault, match="Is a directory"):
+        Followed(tmp_path, "web").open()
+    assert open_files() == before

@@ -80,7 +80,7 @@ class Notes:
             made.add(text)
         # A signal in between would leave an entry that is never crossed out.
         with signals.deaf():
-            before = self._entries.pop(key, None)
+            before = self._entries.get(key)  # it stays where the journal takes no more
             self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
             if before is not None:
                 self.book.undone(before)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sojourn.errors import RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage.notes import CAP, Notes
@@ -202,3 +203,21 @@ def undone_of(journal: Journal) -> dict[str, str]:
     (left,) = read(journal.path.parent)
     every = [one for entry in left.entries for one in entry.facts["settings"]]
     return {one["new"]: one["old"] for one in every}
+
+
+def test_where_the_journal_takes_no_more_the_note_before_is_crossed_out_at_the_end(
+    notes: Notes, file: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_words: object, **_more: object) -> int:
+        raise RunFault("the disk is full", at="", fix="")
+
+    notes.write(QUOTA, "50000")
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "note", full)
+        with pytest.raises(RunFault):
+            notes.write(QUOTA, "60000")
+    assert file.read_text() == "50000\n", "nothing is written without a note"
+    assert notes.restore() == []
+    assert file.read_text() == "20000\n"
+    journal.close()
+    assert not journal.path.exists()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from sojourn import disk
 from sojourn.controllers.look import Look
+from sojourn.manage.log import Log
 
 
 class Record:
@@ -14,17 +14,9 @@ class Record:
 
     def __init__(self, name: str, stack: ExitStack) -> None:
         """Open the file until the stack is closed; RunFault if it cannot be written."""
-        self._path = Path(name)
-        try:
-            self._file = disk.append(self._path)
-        except OSError as error:
-            raise disk.disk_fault(error, self._path) from None
-        stack.callback(disk.shut, self._file)
+        self._log = Log(Path(name))
+        stack.callback(self._log.close)
 
     def write(self, look: Look) -> None:
         """Append one; RunFault if it cannot be written."""
-        try:
-            self._file.write(look.model_dump_json().encode() + b"\n")
-            self._file.flush()
-        except OSError as error:
-            raise disk.disk_fault(error, self._path) from None
+        self._log.write(look.model_dump_json().encode())

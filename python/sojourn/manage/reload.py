@@ -13,6 +13,23 @@ from sojourn.manage.config import Config
 FIXED = ("audit", "cpus", "record")
 
 
+class Asked:
+    """Whether the configuration is to be read again; may be asked before there is a manager."""
+
+    def __init__(self) -> None:
+        """It is not."""
+        self._is_asked = False
+
+    def ask(self) -> None:
+        """Read it again before the next look; for a signal's handler."""
+        self._is_asked = True
+
+    def taken(self) -> bool:
+        """Whether it is, and was not yet when this was called last."""
+        was, self._is_asked = self._is_asked, False
+        return was
+
+
 def check(old: Config, new: Config) -> None:
     """SpecFault where groups, their places or files differ: these are taken once, at the start."""
     fix = "end the manager, and start it again"

@@ -9,8 +9,12 @@ manager never waits. Counts add up, so a window of any length is the difference 
     lo, hi  edges around the ranks of the 95 % interval; no hi where it is beyond the last edge
     above   where some edge is the target; else unknown
 
-A count that shrank means a restart of the service: the differences begin anew. So do they where
-two answers make no window, which counts as a bad one.
+A restart of the service, or of one that is behind one of the series, begins the differences anew.
+It is known by the process's start time, by a count of any series that shrank, or by a series that
+is gone. One that is new counts from 0. The differences begin anew as well where two answers make no
+window, which counts as a bad one. An answer with the counts and time stamp of the one before says
+nothing new, so it makes no window. An answer whose last finite edge is below the target is refused,
+because every p99 of it would be good.
 """
 
 from __future__ import annotations
@@ -23,19 +27,24 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage.cutoff import cut_after
-from sojourn.manage.exposition import histogram
+from sojourn.manage.exposition import Answer, Counts, histogram
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
 
 ANSWER_S, BODY_BYTES, PART_BYTES = 1.0, 8 << 20, 1 << 16
+WORDS_MAX = 200  # of what is wrong with an answer
 NS, Q = 1e9, 0.99
+NEAR = 1e-9  # by which an edge may differ from the target
 LONGEST_S = max(LENGTHS_MS) / 1000
-Counts = Mapping[float, float]
+STARTED_S = 2.0  # by which a start time may differ, because the machine's clock is set meanwhile
+#: Of an answer that is none; the latter two where this machine has no thread or memory left.
+WRONG = (OSError, http.client.HTTPException, ValueError, RuntimeError, MemoryError)
 
 
 @dataclass(slots=True)
@@ -45,7 +54,7 @@ class Scrape:
     Attributes:
         bad: answers that were none: no connection, too late, or wrong text.
         why: what was wrong with the last one; "": nothing.
-        resets: times that a count shrank.
+        resets: times that the service had restarted.
     """
 
     url: str
@@ -58,7 +67,8 @@ class Scrape:
     why: str = ""
     resets: int = 0
     _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
-    _came: deque[tuple[float, Counts | str]] = field(default_factory=deque)
+    _newest: Answer | None = None
+    _came: deque[tuple[float, Answer | str]] = field(default_factory=deque)
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -66,9 +76,9 @@ class Scrape:
         """Ask once, and go on asking; HostFault if there is no such histogram."""
         try:
             self._came.append((time.monotonic(), self._asked()))
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except WRONG as error:
             raise HostFault(
-                f"the window source cannot be read: {error}",
+                f"the window source cannot be read: {_words(error)}",
                 at=f"windows.url = {self.url}",
                 fix=f"see that it answers, and has {self.metric}_bucket",
             ) from None
@@ -88,21 +98,26 @@ class Scrape:
         """Take what has come since the last look."""
         del t_s
         while self._came:
-            at, counts = self._came.popleft()
-            if isinstance(counts, str):
-                self.bad, self.why = self.bad + 1, counts
+            at, answer = self._came.popleft()
+            if isinstance(answer, str):
+                self.bad, self.why = self.bad + 1, answer
                 continue
             self.why = ""
-            before = self._taken[-1][1] if self._taken else None
-            if before is not None and _has_shrunk(before, counts):
-                self.resets += 1
-                self._taken.clear()
-            elif before is not None and self._window(before, counts, 1) is None:
-                self.bad, self.why = self.bad + 1, "its counts make no window"
-                self._taken.clear()
-            self._taken.append((at, counts))
-            while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
-                self._taken.popleft()
+            before, self._newest = self._newest, answer
+            if before is None or not _is_repeated(before, answer):
+                self._take(at, before, answer)
+
+    def _take(self, at: float, before: Answer | None, answer: Answer) -> None:
+        """Add an answer; after a restart, or where the two make no window, it is the first one."""
+        if before is not None and has_restarted(before, answer):
+            self.resets += 1
+            self._taken.clear()
+        elif before is not None and self._window(before.counts, answer.counts, 1) is None:
+            self.bad, self.why = self.bad + 1, "its counts make no window"
+            self._taken.clear()
+        self._taken.append((at, answer.counts))
+        while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
+            self._taken.popleft()
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """The newest difference, and the longer ones."""
@@ -134,14 +149,14 @@ class Scrape:
 
     def _ask_on(self) -> None:
         while not self._end.wait(self.every_s):
-            answer: Counts | str
+            answer: Answer | str
             try:
                 answer = self._asked()
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                answer = str(error)[:200] or type(error).__name__
+            except WRONG as error:
+                answer = _words(error)
             self._came.append((time.monotonic(), answer))
 
-    def _asked(self) -> Counts:
+    def _asked(self) -> Answer:
         """One answer; the deadline is for all of it, not for each part."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
@@ -156,7 +171,19 @@ class Scrape:
                 finally:
                     if time.monotonic() > deadline:
                         raise ValueError(f"it did not answer within {ANSWER_S:g} s")
-        return histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
+        answer = histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
+        largest_s = max((edge for edge in answer.counts if edge < math.inf), default=0.0)
+        if largest_s * NS < self.target_ns * (1 - NEAR):
+            raise ValueError(
+                f"the largest edge of {self.metric} is {largest_s:g} s, below the target, so late "
+                "requests cannot be seen"
+            )
+        return answer
+
+
+def _words(error: BaseException) -> str:
+    """What is wrong, in few words, because others may have written them."""
+    return str(error)[:WORDS_MAX] or type(error).__name__
 
 
 def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
@@ -165,19 +192,40 @@ def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
     with connection.getresponse() as answer:
         if answer.status != http.HTTPStatus.OK:
             raise ValueError(f"it answered {answer.status}")
+        if answer.getheader("Content-Encoding", "identity").strip().lower() != "identity":
+            raise ValueError("its answer is packed, which was not asked for")
         while part := answer.read1(PART_BYTES):
             body += part
             if len(body) > BODY_BYTES:
                 raise ValueError(f"it answered more than {BODY_BYTES} bytes")
+        # Without a length the end of the connection is the end, and the last line shows a cut.
+        is_open = answer.length is None and not answer.chunked
+        if answer.length or (is_open and not body.endswith(b"\n")):
+            raise ValueError("its answer was cut off")
     return body
 
 
-def _has_shrunk(before: Counts, now: Counts) -> bool:
-    return before.keys() != now.keys() or any(now[edge] < before[edge] for edge in now)
+def has_restarted(before: Answer, now: Answer) -> bool:
+    """Whether the service, or what is behind one of its series, is not the same as before."""
+    was_s, is_s = before.started_s, now.started_s
+    if was_s is not None and is_s is not None and abs(is_s - was_s) > STARTED_S:
+        return True
+    if before.counts.keys() != now.counts.keys() or before.series.keys() - now.series.keys():
+        return True
+    return any(
+        now.series[labels][edge] < count
+        for labels, counts in before.series.items()
+        for edge, count in counts.items()
+    )
+
+
+def _is_repeated(before: Answer, now: Answer) -> bool:
+    """Whether it says nothing new: whoever answers read the counts before the last answer."""
+    return now.stamp is not None and now.stamp == before.stamp and now.series == before.series
 
 
 def window(before: Counts, now: Counts, length_ms: int, target_ns: float) -> Window:
-    """The requests between two answers.
+    """The requests between two answers; ValueError where they do not fit together.
 
     >>> edges = {0.1: 98.0, 0.2: 99.0, math.inf: 100.0}
     >>> window(dict.fromkeys(edges, 0.0), edges, 1000, 2e8)
@@ -185,8 +233,10 @@ def window(before: Counts, now: Counts, length_ms: int, target_ns: float) -> Win
     """
     edges = sorted(now)
     counts = [now[edge] - before[edge] for edge in edges]
+    if any(a > b for a, b in pairwise(counts)):
+        raise ValueError("some counts were read before others grew")
     n = round(counts[-1])
-    exact = [i for i, edge in enumerate(edges) if math.isclose(edge * NS, target_ns, rel_tol=1e-9)]
+    exact = [i for i, edge in enumerate(edges) if math.isclose(edge * NS, target_ns, rel_tol=NEAR)]
     above = n - round(counts[exact[0]]) if exact else None
     if n == 0:
         return Window(length_ms=length_ms, n=0, above=above)
@@ -197,7 +247,7 @@ def window(before: Counts, now: Counts, length_ms: int, target_ns: float) -> Win
     return Window(
         length_ms=length_ms,
         n=n,
-        p99_ns=p99_s * NS,
+        p99_ns=p99_s * NS if len(edges) > 1 else None,
         lo_ns=None if lower is None else lower * NS,
         hi_ns=None if math.isinf(upper) else upper * NS,
         above=above,

@@ -13,6 +13,7 @@ import pytest
 
 from sojourn.errors import HostFault
 from sojourn.manage import scrape
+from sojourn.manage.exposition import Answer
 from sojourn.manage.scrape import Scrape, window
 from sojourn.manage.testing import sends, serving, until
 from sojourn.stats.quantiles import ranks
@@ -68,9 +69,10 @@ def source(url: str, every_s: float = 0.05) -> Scrape:
 
 
 def fed(one: Scrape, answers: list[tuple[float, dict[float, float] | str]]) -> None:
-    for answer in answers:
-        one._came.append(answer)
-        one.read(answer[0])
+    for at, counts in answers:
+        is_bad = isinstance(counts, str)
+        one._came.append((at, counts if is_bad else Answer(series={(): counts}, counts=counts)))
+        one.read(at)
 
 
 def test_longer_windows_are_differences_of_older_answers() -> None:

@@ -9,15 +9,19 @@ TARGETS = 2  # a service that takes so many targets for each request is not stuc
 
 
 class Silence:
-    """When the newest window of each service came."""
+    """When the newest window of each service came, and when it answered last."""
 
     def __init__(self) -> None:
         """No service has had a window yet."""
         self._came_s: dict[str, float] = {}
         self._went_on_s: dict[str, float] = {}
+        self._since_s: dict[str, float] = {}
+        self._silent: set[str] = set()
 
     def of(self, look: Look, now_s: float, since_s: float, silent_s: float) -> str:
         """Why a service counts as silent; "": none does.
+
+        One that is silent has no more time where the source is opened anew, as a reload does.
 
         Args:
             look: that was taken just now.
@@ -26,17 +30,40 @@ class Silence:
             silent_s: without a window for longer than this, a service is silent. So it is when
                 requests wait for longer and none is answered.
         """
+        reasons = []
         for name, group in look.critical.items():
-            if group.windows:
-                age_ms = min(window.age_ms for window in group.windows)
-                self._came_s[name] = now_s - age_ms / 1000
-                if not is_stuck(group):
-                    self._went_on_s[name] = self._came_s[name]
-            if now_s - max(since_s, self._came_s.get(name, since_s)) > silent_s:
-                return f"no window came from {name} for {silent_s:g} s"
-            longest_s = max(silent_s, TARGETS * (group.target_ns or 0.0) / 1e9)
-            if now_s - max(since_s, self._went_on_s.get(name, since_s)) > longest_s:
-                return f"requests wait, and {name} answered none for {longest_s:g} s"
+            self._take(name, group, now_s)
+            if name not in self._silent:
+                self._since_s[name] = since_s
+            if why := self._reason(name, group, now_s, silent_s):
+                reasons.append(why)
+                self._silent.add(name)
+            else:
+                self._silent.discard(name)
+        return next(iter(reasons), "")
+
+    def _take(self, name: str, group: Group, now_s: float) -> None:
+        """Remember when its newest window came, and when it answered at the earliest."""
+        if not group.windows:
+            return
+        came_s = now_s - min(window.age_ms for window in group.windows) / 1000
+        self._came_s[name] = came_s
+        if not is_stuck(group):
+            self._went_on_s[name] = came_s
+            return
+        # Several windows may come between two looks, and the replies are in one of the others.
+        longer = (one.length_ms for one in group.windows if one.n)
+        if (length_ms := min(longer, default=0)) > 0:
+            answered_s = came_s - length_ms / 1000
+            self._went_on_s[name] = max(self._went_on_s.get(name, answered_s), answered_s)
+
+    def _reason(self, name: str, group: Group, now_s: float, silent_s: float) -> str:
+        since_s = self._since_s[name]
+        if now_s - max(since_s, self._came_s.get(name, since_s)) > silent_s:
+            return f"no window came from {name} for {silent_s:g} s"
+        longest_s = max(silent_s, TARGETS * (group.target_ns or 0.0) / 1e9)
+        if now_s - max(since_s, self._went_on_s.get(name, since_s)) > longest_s:
+            return f"requests wait, and {name} answered none for {longest_s:g} s"
         return ""
 
 

@@ -44,8 +44,8 @@ def test_a_source_that_begins_anew_may_have_no_window_for_a_moment() -> None:
     one = Silence()
     assert one.of(at(web=0.0), 110.0, OPENED_S, SILENT_S) == ""
     assert one.of(at(web=None), 111.9, OPENED_S, SILENT_S) == ""
-    assert "from web" in one.of(at(web=None), 112.1, OPENED_S, SILENT_S)
-    assert one.of(at(web=None), 112.2, 111.0, SILENT_S) == ""
+    assert one.of(at(web=None), 112.1, 111.0, SILENT_S) == ""
+    assert "from web" in one.of(at(web=None), 113.1, 111.0, SILENT_S)
 
 
 def answering(n: int, waiting: int | None = None, target_ns: float = 1e6, **signals: float) -> Look:
@@ -83,3 +83,64 @@ def test_a_service_of_slow_requests_has_the_time_of_its_target() -> None:
     assert (
         one.of(slow, 110.1, OPENED_S, SILENT_S) == "requests wait, and web answered none for 10 s"
     )
+
+
+def test_a_source_that_is_opened_anew_gives_a_silent_service_no_more_time() -> None:
+    """As a reload does while the caps are in force: they would be taken back for `silent_s`."""
+    one, reloaded_s = Silence(), 105.0
+    for silent in (at(web=None), answering(0, waiting=3)):
+        assert one.of(answering(9), 101.0, OPENED_S, SILENT_S) == ""
+        reason = one.of(silent, 104.9, OPENED_S, SILENT_S)
+        assert "web" in reason
+        assert one.of(silent, 105.1, reloaded_s, SILENT_S) == reason
+        assert one.of(answering(1), 105.2, reloaded_s, SILENT_S) == "", "it has answered"
+        assert one.of(silent, 106.0, reloaded_s, SILENT_S) == ""
+        one = Silence()
+
+
+def test_a_reload_does_not_shorten_the_time_of_a_service_that_is_not_silent() -> None:
+    one = Silence()
+    assert one.of(at(web=0.0), 110.0, OPENED_S, SILENT_S) == ""
+    assert one.of(at(web=None), 111.9, 111.8, SILENT_S) == ""
+    assert one.of(at(web=None), 113.7, 111.8, SILENT_S) == ""
+    assert "web" in one.of(at(web=None), 113.9, 111.8, SILENT_S)
+
+
+def slow(now_s: float, answered_s: float) -> Look:
+    """A service that always has a request: windows of 20 ms come five at a look, the last empty."""
+    windows = [Window(length_ms=20, n=0, waiting=4)]
+    for length_ms in (500, 1000, 2000):
+        n = int(now_s - answered_s < length_ms / 1000)
+        windows.append(Window(length_ms=length_ms, n=n))
+    web = Group(role=CRITICAL, target_ns=1e6, windows=tuple(windows))
+    return Look(t_s=0, cpus=1, groups={"web": web, "batch": Group(role=BEST_EFFORT)})
+
+
+def test_replies_in_a_window_between_two_looks_are_seen_in_a_longer_window() -> None:
+    one, answered_s = Silence(), 100.0
+    for tick in range(1, 100):
+        now_s = 100.0 + tick / 10
+        answered_s = now_s - 0.05 if tick % 10 == 3 else answered_s  # one a second
+        assert one.of(slow(now_s, answered_s), now_s, OPENED_S, SILENT_S) == "", tick
+    stuck_s = next(
+        now_s
+        for now_s in (answered_s + tick / 10 for tick in range(100))
+        if one.of(slow(now_s, answered_s), now_s, OPENED_S, SILENT_S)
+    )
+    assert stuck_s - answered_s < 2 * SILENT_S, "a longer window holds the reply for no longer"
+
+
+def test_each_service_is_looked_at_although_another_one_is_silent() -> None:
+    """Else one that answered all the time would count as stuck as soon as the other is back."""
+
+    def both(web: float | None, n: int) -> Look:
+        one = at(web=web, db=0.0)
+        window = Window(length_ms=100, n=n, waiting=1)
+        db = one.groups["db"].model_copy(update={"windows": (window,)})
+        return one.model_copy(update={"groups": {**one.groups, "db": db}})
+
+    one = Silence()
+    assert one.of(both(0.0, 9), 101.0, OPENED_S, SILENT_S) == ""
+    for now_s in range(104, 120):
+        assert "from web" in one.of(both(None, 9), now_s, OPENED_S, SILENT_S)
+    assert one.of(both(0.0, 0), 119.1, OPENED_S, SILENT_S) == ""

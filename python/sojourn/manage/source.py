@@ -17,6 +17,7 @@ import errno
 import json
 import math
 import os
+import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ class Source:
     def open(self) -> None:
         """Open it at its end; HostFault if there is no such file."""
         try:
-            self._handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._handle = opened(self.path)
         except OSError as error:
             raise HostFault(
                 f"the window source cannot be read: {error.strerror}",
@@ -205,6 +206,15 @@ class Source:
         """Of one service: the newest as it came, and the longer ones."""
         came = self._came.get(name)
         return came.windows(t_s) if came else ()
+
+
+def opened(path: Path) -> int:
+    """Open a file or pipe, to be read without a wait; OSError if it is a folder, or absent."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISDIR(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return handle
 
 
 def parsed(line: bytes, service: str) -> tuple[str, Window] | None:

@@ -44,9 +44,10 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Put off signals that would end the lab until this block is through; then obey the first.
+    """Put off signals that would end the lab until this block is through; then obey them.
 
-    For what must be done whole: a server is started and noted, or stopped and crossed out.
+    For what must be done whole: a server is started and noted, or stopped and crossed out. Each is
+    obeyed once, in order: the first may be one that ends nothing, as SIGHUP is for a manager.
     """
     heard: list[int] = []
 
@@ -56,8 +57,8 @@ def deaf() -> Iterator[None]:
 
     with _handling(put_off):
         yield
-    if heard:
-        signal.raise_signal(heard[0])
+    for number in dict.fromkeys(heard):  # the one that ends the lab leaves the rest
+        signal.raise_signal(number)
 
 
 @contextmanager

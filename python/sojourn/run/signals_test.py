@@ -45,3 +45,25 @@ def end_of(number: signal.Signals, started: str) -> str:
 def test_a_signal_ends_it_unless_it_was_started_to_ignore_it(number: signal.Signals) -> None:
     assert end_of(number, "default-signal") == f"stopped by {number.name}"
     assert end_of(number, "ignore-signal") == "goes on"
+
+
+def test_a_signal_that_ends_nothing_hides_no_later_one() -> None:
+    """As SIGHUP asks a manager to read its configuration, and SIGTERM comes right after."""
+    heard: list[int] = []
+    numbers = (signal.SIGHUP, signal.SIGTERM)
+    before = {
+        one: signal.signal(one, lambda number, _frame: heard.append(number)) for one in numbers
+    }
+    try:
+        with signals.deaf():
+            for number in (*numbers, signal.SIGHUP):
+                signal.raise_signal(number)
+            assert heard == []
+        assert heard == [*numbers]
+        with signals.deaf(), signals.deaf():
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGTERM)
+        assert heard == [*numbers, *numbers]
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
