@@ -131,6 +131,20 @@ def test_tails_rise_with_load_and_lie_in_their_intervals() -> None:
     assert rated.loads[0].beside_ns.value == pytest.approx(BOUND_NS, rel=0.15)
 
 
+def test_beyond_what_can_be_served_the_queue_grows() -> None:
+    """Beside this neighbour 15,700/s can be served, and 29,500/s alone."""
+    truth, victims = world(3, {"cpu": 0.9})
+    gathered = predicted(victims, 1e9)
+    assert gathered.border_rps.value == pytest.approx(15_700, rel=0.2)
+    assert gathered.border_rps.lo < 15_700 < gathered.border_rps.hi < gathered.alone_rps
+    full = [one for one in gathered.loads if one.rps > 1.1 * 15_700]
+    assert full
+    for one in full:
+        assert math.isinf(truth.tail_ns(one.rps, {"cpu": 0.9})), "or nothing is tested"
+        assert math.isinf(one.beside_ns.value)
+        assert math.isinf(one.beside_ns.hi)
+
+
 def _of(victims: list[Victim]) -> tuple[Victim, list[tuple[Victim, str]]]:
     return victims[0], [(one, B) for one in victims[1:]]
 
