@@ -223,3 +223,18 @@ def test_a_border_that_was_measured_is_shown_however_the_neighbour_is_written() 
         forecast(service, rulers, "batch:xz,where=free", 0.99, bound_ns=BOUND_NS).measured_rps
         is None
     )
+
+
+def test_a_dose_whose_cpu_time_no_run_has_is_not_taken_for_one_that_took_none() -> None:
+    """The neighbour did as a full dose of `llc`, whose CPU time is in no run; all slow alike."""
+    rng = np.random.default_rng(6)
+    truth = Truth("s", 20.0, dict.fromkeys(testing.TAKES, 0.3))
+    ruler = testing.victim(truth, {B: {"llc": 1.0}}, rng, scatter=0.0)
+    levels = {
+        level: [replace(run, others=None) for run in runs] if "llc" in level else runs
+        for level, runs in ruler.levels.items()
+    }
+    silent = replace(ruler, levels=levels)
+    shown = {name_of(silent): silent.levels[B]}
+    weighed = weigh([silent], shown, 0.99, bounds_ns=(BOUND_NS,), doses=grid([silent]))
+    assert weighed.by_resource()["llc"][0] > 0.1, "as likely as others that slow as much"
