@@ -34,7 +34,13 @@ def calibrate(
         str,
         typer.Option(help='Setting of the record, if it varies factors: "threads = 2".'),
     ] = "",
-    workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Worker threads of the service, no more than its CPUs.",
+            show_default="the record's; else 1",
+        ),
+    ] = None,
     connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
     peak: Annotated[
         str,
@@ -86,6 +92,7 @@ def calibrate(
         every = record_loads.read(points, quiet=quiet)
         one = record_loads.chosen(every, str(points), service=service, setting=setting)
         measured, peak_rps = one.points, peak_rps or one.peak_rps
+        workers = one.workers if workers is None else workers
     elif service or setting:
         raise SpecFault(
             "only a record has services and settings",
@@ -95,7 +102,7 @@ def calibrate(
     else:
         measured = read_points(points, quiet=quiet)
     setup = Setup(
-        workers=workers,
+        workers=1 if workers is None else workers,
         connections=connections,
         fit_up_to=fit_up_to,
         bound=bound,

@@ -144,11 +144,11 @@ def whatif(
     }  # fmt: skip
     levels = {name: _words(texts[name], name) for name in NAMES}
     q, bound_ns = parse_target(target, ALL)
-    drawn, unit = service_time(service, record, setting)
+    drawn = service_time(service, record, setting)
     if not 1000 <= requests <= 10_000_000:
         raise SpecFault(f"{requests} requests", at="--requests", fix="give 1,000 to 10,000,000")
     question = Question(
-        service=drawn, unit=unit, arrivals=arrivals, rate=_rate(rate, arrivals),
+        service=drawn.text, unit=drawn.unit, arrivals=arrivals, rate=_rate(rate, arrivals),
         q=q, bound_ns=bound_ns, requests=requests, seed=seed,
     )  # fmt: skip
     every = list(combinations(levels))
@@ -158,9 +158,10 @@ def whatif(
         )
     gathered = answer.answers(Simulator.find(), question, every, _progress(every))
     if as_json:
-        put_json(_document(question, gathered))
+        put_json(_document(question, gathered, drawn.doubts))
     else:
         _print(question, gathered, [name for name in NAMES if len(levels[name]) > 1])
+        _print_doubts(drawn.doubts)
     return _exit(question, gathered)
 
 
@@ -194,11 +195,19 @@ def _exit(of: Question, gathered: Sequence[Answer]) -> int:
     return Exit.UNKNOWN if is_open else Exit.OK
 
 
-def _document(of: Question, gathered: Sequence[Answer]) -> dict[str, Any]:
+def _print_doubts(doubts: Sequence[str]) -> None:
+    from sojourn.cli.draw import escape, to_stdout
+
+    for doubt in doubts:
+        to_stdout().print(f"[dim]- {escape(doubt)}[/]", soft_wrap=True)
+
+
+def _document(of: Question, gathered: Sequence[Answer], doubts: Sequence[str]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "label": "predicted",
         "question": asdict(of),
+        "doubts": list(doubts),
         "answers": [asdict(one) for one in gathered],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.cli.app import main
+from sojourn.cli.whatif_service import TIMES
 from sojourn.errors import Exit
 from sojourn.models import calibrate, record_loads
 from sojourn.models.calibration import Setup
@@ -58,6 +60,11 @@ def test_exit_codes_are_those_of_the_target() -> None:
         (["--service", "exponential:5ms", "--cores", "1,,2"], "--cores", "1,2,4"),
         (["--service", "exponential:5ms", "--requests", "5"], "--requests", "1,000"),
         (["--service", "exponential:5ms", "--arrivals", "trace:x"], "--rate", "--rate 2k"),
+        (["--service", "bimodal:10us,1000,0.01"], "--service", "gamma:1ms,2"),
+        (["--service", "normal:1ms,2"], "--service", "gamma:1ms,2"),
+        (["--service", "gamma:1ms,2s"], "--service", "gamma:1ms,2"),
+        (["--service", "discrete:1ms,0.5,2,0.5"], "--service", "gamma:1ms,2"),
+        (["--service", "what:1ms"], "--service", "gamma:1ms,2"),
     ],
 )
 def test_wrong_usage_has_a_place_and_a_way_out(
@@ -74,13 +81,21 @@ def test_a_record_with_several_sweeps_needs_a_choice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every = [
-        Loads(service="memcached", setting=setting, points=(), peak_rps=peak_rps)
-        for setting, peak_rps in (("neighbour = none", 200.0), ("neighbour = rival", 100.0))
+        Loads(service="memcached", setting=setting, points=(), peak_rps=rps, workers=workers)
+        for setting, rps, workers in (
+            ("neighbour = none", 200.0, 2),
+            ("neighbour = rival", 100.0, None),
+        )
     ]
 
     def fitted(simulator: object, points: object, setup: Setup) -> SimpleNamespace:
         peak_rps = setup.peak_rps or 0.0
-        return SimpleNamespace(parameters={"service_us": 1e6 / peak_rps, "cv": 1.0})
+        service_us = setup.workers * 1e6 / peak_rps
+        return SimpleNamespace(
+            parameters={"service_us": service_us, "cv": 1.0},
+            verdict="violated" if setup.workers == 1 else "holds",
+            worst_held_out=0.5,
+        )
 
     monkeypatch.setattr(record_loads, "is_record", lambda _: True)
     monkeypatch.setattr(record_loads, "read", lambda _: every)
@@ -91,8 +106,16 @@ def test_a_record_with_several_sweeps_needs_a_choice(
     assert "2 sweeps of the record fit" in err
     assert "'neighbour = none'" in err
     main([*words, "--setting", "neighbour = rival"])
-    asked = json.loads(capsys.readouterr().out)["question"]["service"]
+    printed = json.loads(capsys.readouterr().out)
+    asked = printed["question"]["service"]
     assert asked == "gamma:10000.000000,1.0000", "that of the rival, whose peak is 100/s"
+    assert "one is assumed" in printed["doubts"][0]
+    assert "is violated: it misses the loads held out by 50%" in printed["doubts"][1]
+    main([*words, "--setting", "neighbour = none"])
+    printed = json.loads(capsys.readouterr().out)
+    two = "gamma:10000.000000,1.0000"
+    assert printed["question"]["service"] == two, "two workers serve 200/s, each 100/s"
+    assert not printed["doubts"]
 
 
 @needs_sim
@@ -104,6 +127,15 @@ def test_a_folder_that_is_no_record_is_refused(
 
 
 @needs_sim
+def test_every_parameter_of_a_service_time_that_is_a_time_needs_a_unit() -> None:
+    program = programs.find("sojourn-sim", fix="make build")
+    described = json.loads(subprocess.check_output([program, "--describe"]))
+    tables = {one["name"]: one["kinds"] for one in described["catalogue"]["tables"]}
+    kinds = {one["name"]: one["params"] for one in tables["services"] if one["params"]}
+    known = {name: tuple(p["unit"] == "value" for p in params) for name, params in kinds.items()}
+    assert known == TIMES
+
+
 @needs_sim
 @pytest.mark.parametrize(
     ("rate", "code", "text"),

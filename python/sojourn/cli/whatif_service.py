@@ -2,52 +2,92 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from sojourn.cli import lowered
 from sojourn.errors import SpecFault
 
+if TYPE_CHECKING:
+    from sojourn.models.calibration import Calibration
 
-def service_time(text: str, record: Path | None, setting: str) -> tuple[str, str]:
-    """The service time as the simulator reads it, and its unit."""
+#: Kinds of service times, and which of their parameters are times: the others have no unit. A
+#: list repeats its parameters.
+TIMES: Mapping[str, tuple[bool, ...]] = {
+    "fixed": (True,),
+    "uniform": (True,),
+    "normal": (True, True),
+    "exponential": (True,),
+    "pareto": (True, True, False),
+    "gev": (True, True, False),
+    "lognormal": (True, False),
+    "gamma": (True, False),
+    "bimodal": (True, True, False),
+    "discrete": (True, False),
+}
+FIX = "write exponential:50us or gamma:1ms,2"
+
+
+class ServiceTime(NamedTuple):
+    """A service time.
+
+    Attributes:
+        text: as the simulator reads it.
+        unit: of its times.
+        doubts: what a reader must know of it, in sentences.
+    """
+
+    text: str
+    unit: str
+    doubts: tuple[str, ...] = ()
+
+
+def service_time(text: str, record: Path | None, setting: str) -> ServiceTime:
+    """The service time that is asked about."""
     if bool(text) == (record is not None):
         what = "a service time and a record are too much" if text else "there is no service time"
         raise SpecFault(
             what, at="--service", fix="write --service exponential:50us, or --from RECORD"
         )
     if record is not None:
-        return _fitted(record, setting), "us"
+        return _fitted(record, setting)
     if setting:
         raise SpecFault("there is no record", at="--setting", fix="write --from RECORD")
-    return _in_ns(text), "ns"
+    return ServiceTime(_in_ns(text), "ns")
 
 
 def _in_ns(text: str) -> str:
-    """`gamma:1ms,2` in ns; a number without a unit stays as it is."""
-    from sojourn.units import parse_ns
-
+    """`gamma:1ms,2` in ns. Times need a unit, because 1000 may be ns or ms, and 2 s is no share."""
     if text.startswith("histogram:"):
         return text
     name, colon, rest = text.partition(":")
-    words = []
-    has_unit = False
-    for word in rest.split(","):
-        try:
-            words.append(f"{parse_ns(word, needs_unit=True)}")
-            has_unit = True
-        except ValueError:
-            words.append(word)
-    if not colon or not has_unit:
-        raise SpecFault(
-            f"'{text}' is no service time",
-            at="--service",
-            fix="write exponential:50us or gamma:1ms,2",
-        )
-    return f"{name}:{','.join(words)}"
+    times = TIMES.get(name)
+    if not colon or times is None:
+        raise SpecFault(f"'{text}' is no service time", at="--service", fix=FIX)
+    words = rest.split(",")
+    each = [_number(word, is_time=times[at % len(times)]) for at, word in enumerate(words)]
+    return f"{name}:{','.join(each)}"
 
 
-def _fitted(record: Path, setting: str) -> str:
+def _number(word: str, *, is_time: bool) -> str:
+    """One parameter: a time in ns, or the number as it is."""
+    from sojourn.units import parse_ns
+
+    try:
+        time_ns = "0" if word.strip() == "0" else f"{parse_ns(word, needs_unit=True)}"
+    except ValueError:
+        time_ns = ""
+    if is_time and not time_ns:
+        raise SpecFault(f"'{word}' is no time with a unit", at="--service", fix=FIX)
+    if not is_time and time_ns not in {"", "0"}:
+        raise SpecFault(f"'{word}' has a unit, and it is no time", at="--service", fix=FIX)
+    return time_ns if is_time else word
+
+
+def _fitted(record: Path, setting: str) -> ServiceTime:
     from sojourn.models import record_loads
     from sojourn.models.calibrate import calibrate
     from sojourn.models.calibration import Setup
@@ -63,6 +103,25 @@ def _fitted(record: Path, setting: str) -> str:
         what = f"{len(fits)} sweeps of the record fit, and a service time is of one"
         raise SpecFault(what, at=str(record), fix=f"choose one with --setting\n    {known}")
     one = fits[0]
-    fit = calibrate(Simulator.find(), one.points, Setup(peak_rps=one.peak_rps))
+    fit = calibrate(
+        Simulator.find(), one.points, Setup(workers=one.workers or 1, peak_rps=one.peak_rps)
+    )
     values = fit.parameters
-    return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
+    text = f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
+    return ServiceTime(text, "us", _doubts(fit, one.workers))
+
+
+def _doubts(fit: Calibration, workers: int | None) -> tuple[str, ...]:
+    """What speaks against a fit: its own errors at high loads, or workers that are not known."""
+    doubts = []
+    if workers is None:
+        doubts.append("The record does not say how many workers served: one is assumed.")
+    if fit.verdict != "holds":
+        worst = fit.worst_held_out
+        how = "no high load was held out" if worst is None else "it misses the loads held out"
+        off = f" by {worst:.0%}" if worst is not None and math.isfinite(worst) else ""
+        doubts.append(
+            f"The fit of the service time is {fit.verdict}: {how}{off}. "
+            "`sojourn calibrate RECORD` shows where."
+        )
+    return tuple(doubts)

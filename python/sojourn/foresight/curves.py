@@ -20,6 +20,7 @@ from sojourn.foresight.victims import Run
 
 TOP_NS = 1e9  # a tail of a second: the queue grows for as long as the run lasts
 BELOW = "below"  # the lowest load that was measured is over the bound
+TOP_LOG = math.log(TOP_NS) - 1e-6  # a tail as high as this has reached it
 FIRST = 0.5  # below the lowest load the tail is known by no run: half of that load is the least
 
 
@@ -40,8 +41,9 @@ class Curve:
 
         "below": the tail is over it at the lowest load already. "above": it is nowhere. "beyond":
         it is within it at the highest load, and the border is on the assumed line to the peak.
+        Tails end at `TOP_NS`, so a longer bound is met up to the load at which the queue grows.
         """
-        log = math.log(bound_ns)
+        log = min(math.log(bound_ns), TOP_LOG)
         if self.logs[0] > log:
             return float(self.rps[0] * FIRST), BELOW
         if self.logs[-1] <= log:

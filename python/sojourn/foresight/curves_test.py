@@ -44,3 +44,12 @@ def test_beyond_the_highest_load_the_line_leads_to_the_peak() -> None:
 def test_lost_requests_are_a_tail_without_end() -> None:
     curve = curves.of(runs((100, 1e6), (200, math.inf)), 0.99, 200)
     assert curve.tail_ns(200) == pytest.approx(curves.TOP_NS)
+
+
+def test_a_bound_beyond_the_longest_tail_ends_where_the_queue_grows() -> None:
+    """Alone the queue grows at the peak, and beside a neighbour from 200/s on."""
+    alone = curves.of(runs((100, 1e6), (200, 1e7), (300, 1e8)), 0.99, 400)
+    beside = curves.of(runs((100, 1e6), (200, math.inf), (300, math.inf)), 0.99, 400)
+    for bound_ns in (curves.TOP_NS, 2 * curves.TOP_NS):
+        assert alone.border(bound_ns) == (pytest.approx(400, rel=1e-3), "beyond")
+        assert beside.border(bound_ns) == (pytest.approx(200, rel=1e-3), "")

@@ -131,6 +131,20 @@ def test_tails_rise_with_load_and_lie_in_their_intervals() -> None:
     assert rated.loads[0].beside_ns.value == pytest.approx(BOUND_NS, rel=0.15)
 
 
+def test_beyond_what_can_be_served_the_queue_grows() -> None:
+    """Beside this neighbour 15,700/s can be served, and 29,500/s alone."""
+    truth, victims = world(3, {"cpu": 0.9})
+    gathered = predicted(victims, 1e9)
+    assert gathered.border_rps.value == pytest.approx(15_700, rel=0.2)
+    assert gathered.border_rps.lo < 15_700 < gathered.border_rps.hi < gathered.alone_rps
+    full = [one for one in gathered.loads if one.rps > 1.1 * 15_700]
+    assert full
+    for one in full:
+        assert math.isinf(truth.tail_ns(one.rps, {"cpu": 0.9})), "or nothing is tested"
+        assert math.isinf(one.beside_ns.value)
+        assert math.isinf(one.beside_ns.hi)
+
+
 def _of(victims: list[Victim]) -> tuple[Victim, list[tuple[Victim, str]]]:
     return victims[0], [(one, B) for one in victims[1:]]
 
@@ -209,3 +223,18 @@ def test_a_border_that_was_measured_is_shown_however_the_neighbour_is_written() 
         forecast(service, rulers, "batch:xz,where=free", 0.99, bound_ns=BOUND_NS).measured_rps
         is None
     )
+
+
+def test_a_dose_whose_cpu_time_no_run_has_is_not_taken_for_one_that_took_none() -> None:
+    """The neighbour did as a full dose of `llc`, whose CPU time is in no run; all slow alike."""
+    rng = np.random.default_rng(6)
+    truth = Truth("s", 20.0, dict.fromkeys(testing.TAKES, 0.3))
+    ruler = testing.victim(truth, {B: {"llc": 1.0}}, rng, scatter=0.0)
+    levels = {
+        level: [replace(run, others=None) for run in runs] if "llc" in level else runs
+        for level, runs in ruler.levels.items()
+    }
+    silent = replace(ruler, levels=levels)
+    shown = {name_of(silent): silent.levels[B]}
+    weighed = weigh([silent], shown, 0.99, bounds_ns=(BOUND_NS,), doses=grid([silent]))
+    assert weighed.by_resource()["llc"][0] > 0.1, "as likely as others that slow as much"

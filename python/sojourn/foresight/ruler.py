@@ -89,8 +89,10 @@ def taken(runs: Sequence[Run]) -> float | None:
 
 @functools.lru_cache(maxsize=256)
 def dose_takes(victim: Victim) -> Mapping[Dose, float]:
-    """What each dose took beside a victim."""
-    return {dose: taken(runs) or 0.0 for dose, runs in victim.doses.items()}
+    """What each dose took beside a victim; {} if no run says it of one of them."""
+    known = {dose: taken(runs) for dose, runs in victim.doses.items()}
+    sure = {dose: share for dose, share in known.items() if share is not None}
+    return sure if len(sure) == len(known) else {}
 
 
 def _between(
@@ -144,9 +146,9 @@ def weigh(
             misfit += ((effects(ruler, doses, q, bound_ns, without) - seen) / SCATTER) ** 2
     misfit /= max(1, len(bounds_ns))  # borders of one curve are no independent witnesses
     for ruler in rulers:
-        share = taken(shown[name_of(ruler)])
-        if share is not None:
-            misfit += ((_between(dose_takes(ruler), doses, without) - share) / TAKEN) ** 2
+        share, takes = taken(shown[name_of(ruler)]), dose_takes(ruler)
+        if share is not None and takes:
+            misfit += ((_between(takes, doses, without) - share) / TAKEN) ** 2
     weights = np.exp(-(misfit - misfit.min()) / 2)
     return Weighed(tuple(doses), weights / weights.sum())
 

@@ -23,6 +23,7 @@ from sojourn.store.record import Record
 from sojourn.units import NS_PER_S
 
 QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
+FORM = ("kind", "params", "load", "shape", "place", "cores", "pin", "clients", "knobs")
 SAME = ("shield",)  # circumstances that must agree, beside the machine
 LOST = 0.01  # of the requests: more of them lost, and the tail has no end
 NOT_HELD = "did not hold its intensity"
@@ -58,6 +59,7 @@ class Victim:
     Attributes:
         label: of the service.
         record: folder of the record.
+        spec: how it was run and loaded, as the study says: kind, parameters, cores, connections.
         place: facts that make the machine and the circumstances, by name.
         peak_rps: closed-loop peak alone.
         levels: runs by level of `neighbour`, in order of load.
@@ -70,6 +72,7 @@ class Victim:
     peak_rps: float
     levels: Mapping[str, Sequence[Run]]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    spec: str = ""
 
     @property
     def doses(self) -> Mapping[Dose, Sequence[Run]]:
@@ -119,6 +122,7 @@ def read(record: Record) -> list[Victim]:
                     place=place,
                     peak_rps=median(peaks[label]),
                     levels=known,
+                    spec=_spec(record, label),
                     left_out={level: count for level, count in left.items() if count},
                 )
             )
@@ -128,7 +132,7 @@ def read(record: Record) -> list[Victim]:
 def all_of(results: Path) -> list[Victim]:
     """Those of all records of a folder, newest first; unreadable ones are left out.
 
-    Records of one service in one place are one: more runs say more.
+    Records of one service in one place are one if they ran and loaded it alike: more runs say more.
 
     Raises:
         SpecFault: there is no such folder.
@@ -148,10 +152,11 @@ def all_of(results: Path) -> list[Victim]:
 
 
 def together(every: Sequence[Victim]) -> list[Victim]:
-    """Victims of one label and one place as one, under the name of the first record."""
-    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Victim]] = {}
+    """Victims of one label, form and place as one, under the name of the first record."""
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Victim]] = {}
     for one in every:
-        groups.setdefault((one.label, tuple(sorted(one.place.items()))), []).append(one)
+        key = (one.label, one.spec, tuple(sorted(one.place.items())))
+        groups.setdefault(key, []).append(one)
     return [group[0] if len(group) == 1 else _merged(group) for group in groups.values()]
 
 
@@ -167,6 +172,14 @@ def _merged(group: Sequence[Victim]) -> Victim:
     )
 
 
+def _spec(record: Record, label: str) -> str:
+    """How a record's study runs and loads a service; "" where it has none of that label."""
+    for one in record.study.services:
+        if one.label == label:
+            return one.model_dump_json(include=set(FORM))
+    return ""
+
+
 def _rps(run: Run) -> float:
     return run.rps
 
@@ -178,8 +191,7 @@ def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
 
 def _run(record: Record, one: Outcome) -> Run | None:
     """What a run says; None beside strangers, or where a self-check failed."""
-    is_lossy = one.requests > 0 and one.lost > LOST * one.requests
-    if one.verdict is Verdict.UNKNOWN and not is_lossy and not _is_slow_neighbour(one):
+    if one.verdict is Verdict.UNKNOWN and not _is_grown(one) and not _is_slow_neighbour(one):
         return None
     used = _host(record.folder_of(one) / HOST)
     taken = used.get("neighbours_on_server_share", 0.0)
@@ -200,10 +212,17 @@ def _run(record: Record, one: Outcome) -> Run | None:
     )
 
 
+def _is_grown(one: Outcome) -> bool:
+    """Whether requests were lost by waiting; if they failed in another way, that is no queue."""
+    bound = LOST * one.requests
+    return one.lost - one.failed > bound >= one.failed
+
+
 def _is_slow_neighbour(one: Outcome) -> bool:
     """Whether all that is wrong is a neighbour, no dose, that did too little."""
     is_dose = dose_of(str(one.point.setting.get(NEIGHBOUR, NONE))) is not None
-    return not is_dose and all(NOT_HELD in reason for reason in one.reasons)
+    is_alone = bool(one.reasons) and all(NOT_HELD in reason for reason in one.reasons)
+    return not is_dose and is_alone
 
 
 def _host(path: Path) -> Mapping[str, float]:

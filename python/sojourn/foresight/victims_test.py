@@ -81,15 +81,33 @@ def test_runs_whose_checks_failed_are_left_out_and_lost_requests_are_evidence(
     assert one.left_out["noise:cpu@25%,where=server"] == len(study.FRACTIONS)
 
 
+def test_requests_that_failed_without_a_wait_are_no_queue(tmp_path: Path) -> None:
+    """Refused, cut off or wrong replies say nothing of the load that a service carries."""
+
+    def refused(one: Outcome) -> Outcome:
+        if one.point.phase != Phase.SWEEP or one.point.setting.get(NEIGHBOUR) != XZ:
+            return one
+        lost = one.requests // 10
+        return replace(one, verdict=Verdict.UNKNOWN, lost=lost, failed=lost, p99_ns=None)
+
+    (one,) = victims.read(record(tmp_path, refused))
+    assert XZ not in one.levels
+    assert one.left_out[XZ] == len(study.FRACTIONS)
+
+
 def test_a_neighbour_that_is_slower_than_asked_is_still_a_neighbour(tmp_path: Path) -> None:
     def slow(reason: str) -> Callable[[Outcome], Outcome]:
+        reasons = (reason,) if reason else ()
+
         def change(one: Outcome) -> Outcome:
             is_met = one.point.phase == Phase.SWEEP and one.point.setting.get(NEIGHBOUR) == XZ
-            return replace(one, verdict=Verdict.UNKNOWN, reasons=(reason,)) if is_met else one
+            return replace(one, verdict=Verdict.UNKNOWN, reasons=reasons) if is_met else one
 
         return change
 
-    for number, (reason, count) in enumerate((("x did not hold its intensity: 1", 1), ("late", 0))):
+    for number, (reason, count) in enumerate(
+        (("x did not hold its intensity: 1", 1), ("late", 0), ("", 0))
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         (one,) = victims.read(record(folder, slow(reason)))
@@ -113,6 +131,22 @@ def test_records_of_one_service_in_one_place_are_one(tmp_path: Path) -> None:
     assert len(both.levels[NONE]) == 2 * len(one.levels[NONE])
     assert both.peak_rps == pytest.approx(1.5 * one.peak_rps)
     assert other is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("threads = 1", "threads = 2"), ("connections = 16", "connections = 64")],
+)
+def test_a_service_that_ran_or_was_loaded_otherwise_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    (one,) = victims.read(record(tmp_path))
+    text = study.text("memcached", [XZ])
+    assert before in text
+    monkeypatch.setattr(study, "text", lambda *_: text.replace(before, after))
+    (folder := tmp_path / "other").mkdir()
+    (other,) = victims.read(record(folder))
+    assert victims.together([one, other]) == [one, other]
 
 
 def test_records_are_read_newest_first_whatever_their_folders_are_called(

@@ -2,7 +2,7 @@
 
 Every point says in its `point.json` which service it loads, and under which levels of the factors.
 Loads of a sweep that differ in nothing but the load itself belong together, with the closed-loop
-peaks that have the same levels.
+peaks that have the same levels. What the lab does not believe is no peak, unless there is no other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -22,7 +22,9 @@ from sojourn.plan import codec
 from sojourn.plan.points import Phase, Point
 from sojourn.plan.setting import LOAD, RATE, TWIN, Setting, level_text
 from sojourn.samples import read_json
+from sojourn.samples.names import SERVICE
 from sojourn.spec.levels import names
+from sojourn.store import columns
 from sojourn.store.files import DAMAGE
 from sojourn.store.named import OUTCOME, POINTS
 
@@ -30,6 +32,7 @@ OF_LOAD = frozenset({LOAD, RATE, TWIN})  # what differs within one sweep
 _FIX = "give the folder of a record that `sojourn show` can read"
 Key = tuple[str, str]  # service, setting as people write it
 T = TypeVar("T")
+Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,14 @@ class Loads:
         setting: levels of the factors as people write them; "" where nothing is varied.
         points: in order of load.
         peak_rps: median closed-loop peak, requests/s; None if it was not measured.
+        workers: how many of its workers can serve at once, as CPUs allow; None: not known.
     """
 
     service: str
     setting: str
     points: Sequence[Measured]
     peak_rps: float | None
+    workers: int | None = None
 
 
 def is_record(path: Path) -> bool:
@@ -67,8 +72,9 @@ def read(path: Path, *, quiet: float = 1.0) -> tuple[Loads, ...]:
     try:
         every = list(_points(path))
         called = names(sorted({key for point, _ in every for key in _levels(point)}))
-        sweeps = _grouped(every, called, Phase.SWEEP, of_result)
-        peaks = _grouped(every, called, Phase.PEAK, lambda result: float(result["achieved_rps"]))
+        sweeps = _grouped(every, called, Phase.SWEEP, _measured)
+        peaks = _grouped(every, called, Phase.PEAK, _peak)
+        workers = _grouped(every, called, Phase.SWEEP, lambda _, folder: _workers(folder))
     except (*DAMAGE, OSError, StoreFault) as error:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
     if not sweeps:
@@ -78,7 +84,8 @@ def read(path: Path, *, quiet: float = 1.0) -> tuple[Loads, ...]:
             service=service,
             setting=setting,
             points=together(points, quiet=quiet),
-            peak_rps=median(peaks[service, setting]) if (service, setting) in peaks else None,
+            peak_rps=_median(peaks.get((service, setting), [])),
+            workers=_only(workers[service, setting]),
         )
         for (service, setting), points in sweeps.items()
     )
@@ -129,12 +136,53 @@ def _grouped(
     every: Sequence[tuple[Point, Path]],
     called: Mapping[str, str],
     phase: Phase,
-    read_as: Callable[[Mapping[str, Any]], T],
+    read_as: Callable[[Result, Path], T],
 ) -> dict[Key, list[T]]:
     results: dict[Key, list[T]] = defaultdict(list)
     for point, folder in every:
         if point.phase == phase:
             levels = _levels(point)
             text = ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in levels)
-            results[point.service, text].append(read_as(disk.read_json(folder / "load.json")))
+            result = disk.read_json(folder / "load.json")
+            results[point.service, text].append(read_as(result, folder))
     return dict(results)
+
+
+def _measured(result: Result, folder: Path) -> Measured:
+    one = of_result(result)
+    return replace(one, is_believed=one.is_believed and _is_believed(folder))
+
+
+def _peak(result: Result, folder: Path) -> tuple[bool, float]:
+    is_believed = result.get("verdict") != "unknown" and _is_believed(folder)
+    return is_believed, float(result["achieved_rps"])
+
+
+def _median(peaks: Sequence[tuple[bool, float]]) -> float | None:
+    """Of those that are believed; of all if none is."""
+    chosen = [rps for is_believed, rps in peaks if is_believed] or [rps for _, rps in peaks]
+    return median(chosen) if chosen else None
+
+
+def _is_believed(folder: Path) -> bool:
+    """Whether the lab believes a point; an outcome that cannot be read says nothing against it."""
+    try:
+        return columns.read(folder / OUTCOME).is_believed
+    except (*DAMAGE, OSError, StoreFault):
+        return True
+
+
+def _workers(folder: Path) -> int | None:
+    """Workers of the service, no more than its CPUs; None if the point does not say it."""
+    path = folder / SERVICE
+    facts = disk.read_json(path) if path.is_file() else {}
+    count = facts.get("workers")
+    cpus = (facts.get("placement") or {}).get("server")
+    if not isinstance(count, int) or count < 1:
+        return None
+    return min(count, len(cpus)) if cpus else count
+
+
+def _only(counts: Sequence[int | None]) -> int | None:
+    """The number that all points have."""
+    return counts[0] if len(set(counts)) == 1 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from sojourn.models.record_loads import chosen, is_record, read
 from sojourn.plan import codec
 from sojourn.plan.points import Phase, Point
 from sojourn.plan.setting import Level, Setting
+from sojourn.store import columns
 
 THREADS = "services.memcached.params.threads"
 PHASES = {"sweep": Phase.SWEEP, "peak": Phase.PEAK}
@@ -109,6 +111,53 @@ def test_the_peak_is_the_median_of_those_of_its_setting(tmp_path: Path) -> None:
     for rps in (7_000, 9_000, 8_000):
         put(tmp_path, "peak", rps)
     assert read(tmp_path)[0].peak_rps == 8_000
+
+
+def test_a_peak_whose_self_check_failed_is_no_peak_if_there_is_another(tmp_path: Path) -> None:
+    put(tmp_path, "sweep", 100, load=0.5)
+    for rps in (9_000, 8_000):
+        file = put(tmp_path, "peak", rps) / "load.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "verdict": "unknown"}))
+    assert read(tmp_path)[0].peak_rps == 8_500, "there is no other"
+    put(tmp_path, "peak", 7_000)
+    assert read(tmp_path)[0].peak_rps == 7_000
+
+
+def test_a_run_that_the_lab_does_not_believe_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The generator's own checks passed in both; other programs ran beside the first one."""
+    disturbed, _ = put(tmp_path, "sweep", 100, load=0.5), put(tmp_path, "sweep", 100, load=0.5)
+    monkeypatch.setattr(
+        columns,
+        "read",
+        lambda path: SimpleNamespace(is_believed=path.parent != disturbed),
+    )
+    (one,) = read(tmp_path)
+    assert [point.runs for point in one.points] == [1]
+    assert one.points[0].is_believed
+
+
+@pytest.mark.parametrize(
+    ("facts", "workers"),
+    [
+        ([{"workers": 4, "placement": {"server": [0, 1, 2, 3]}}], 4),
+        ([{"workers": 4, "placement": {"server": [0, 2]}}], 2),
+        ([{"workers": 2}], 2),
+        ([{"workers": 1}, {"workers": 2}], None),
+        ([{"workers": 1}, None], None),
+        ([{"workers": 0}], None),
+        ([None], None),
+    ],
+)
+def test_workers_are_those_that_can_serve_at_once(
+    tmp_path: Path, facts: list[dict[str, object] | None], workers: int | None
+) -> None:
+    for number, each in enumerate(facts, 1):
+        folder = put(tmp_path, "sweep", 100.0 * number, load=0.1 * number)
+        if each is not None:
+            (folder / "service.json").write_text(json.dumps(each))
+    assert read(tmp_path)[0].workers == workers
 
 
 @pytest.mark.parametrize("name", ["point.json", "load.json"])

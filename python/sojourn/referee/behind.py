@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.referee.catching_up import REACH, burst
 from sojourn.referee.requests import Requests, Times
-from sojourn.referee.stops import REACH, Behind, Gaps, burst, busy, decided, late
+from sojourn.referee.stops import Behind, Gaps, busy, decided, late
 
 Floats = NDArray[np.float64]
 HELD = 0.5  # of a time with busy connections, and the server held requests back in it

@@ -153,7 +153,7 @@ def test_quiet_runs_of_few_connections_are_not_behind() -> None:
 
 def test_users_of_a_lower_rate_wait_behind_each_other_while_the_server_is_slow() -> None:
     seen = closed(20, SLOW, 8)
-    of = judge(seen, Load(rate_rps=1000, arrivals="paced"))
+    of = judge(seen, Load(rate_rps=1000, is_users=True, arrivals="paced"))
     assert not of.gaps.stops
     assert_tail(of, open_loop(paced(1000, 20), SLOW).total_ns)
     assert of.verdict == "misleading"

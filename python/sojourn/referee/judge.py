@@ -8,6 +8,7 @@ import numpy as np
 
 from sojourn.referee.behind import with_behind
 from sojourn.referee.estimates import first_byte_ns, numbers
+from sojourn.referee.excess import excess
 from sojourn.referee.held_back import Turnaround, turnaround
 from sojourn.referee.judgement import Judgement, Loss, Threads
 from sojourn.referee.limit import FASTER, Evidence, Limit, limit
@@ -109,7 +110,8 @@ def _gaps(requests: Requests, rate: float | None, *, is_rated: bool) -> Gaps:
         return Gaps(stops=(), paused_ns=0, pauses=0, least_ns=0, blind_ns=0)
     if is_rated:
         return with_behind(requests, gaps(requests, rate), rate)
-    return gaps(requests, rate, round(USUAL * float(np.median(requests.total_ns))))
+    floor_ns = round(USUAL * float(np.median(requests.total_ns)))
+    return gaps(requests, rate, floor_ns, is_known=False)
 
 
 def _users_rps(requests: Requests, load: Load, seen: Gaps, rate: float | None) -> float | None:
@@ -151,6 +153,8 @@ def _unsplit(requests: Requests, load: Load, turned: Turnaround) -> tuple[str, .
             f"{turned.pipelined:.0%} of the requests came before the reply to the one before "
             "(pipelining, HTTP/2): requests and replies cannot be matched one by one"
         )
+    if load.rate_rps and not load.is_users and (more := excess(requests, load.rate_rps)):
+        reasons.append(more)
     greetings = load.handshakes * requests.connections
     if greetings > PIPELINED * requests.n:
         reasons.append(

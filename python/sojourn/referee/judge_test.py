@@ -97,7 +97,7 @@ def test_without_a_stop_that_counts_users_come_as_the_requests_did() -> None:
 
 def test_users_of_a_lower_rate_than_the_tools_are_given_theirs() -> None:
     seen = closed(20, replace(STOPPED, service_ns=100_000), 8)
-    of = judge(seen, Load(rate_rps=1000, arrivals="paced"))
+    of = judge(seen, Load(rate_rps=1000, is_users=True, arrivals="paced"))
     assert not of.is_bound
     truth = open_loop(paced(1000, 20), replace(STOPPED, service_ns=100_000)).total_ns
     for number in of.numbers[2:]:

@@ -14,6 +14,7 @@ class Load:
     Attributes:
         tool: its name; "" for one that is not known.
         rate_rps: at which users come; None: not known, or the tool has none.
+        is_users: the rate is one that the user gives, and not the command line's.
         arrivals: "paced", "poisson", or "" (not known).
         facts: what the tool measures and from when; None for one that is not known.
         notes: what a reader must know, in sentences.
@@ -23,6 +24,7 @@ class Load:
 
     tool: str = ""
     rate_rps: float | None = None
+    is_users: bool = False
     arrivals: str = ""
     facts: Facts | None = None
     notes: tuple[str, ...] = ()

@@ -143,7 +143,8 @@ def _load(asked: Asked, words: Sequence[str]) -> Load:
     remark = versions.remark(load.tool, words)
     load = replace(load, notes=(*load.notes, *([remark] if remark else [])))
     if asked.rate_rps is not None:
-        load = replace(load, rate_rps=asked.rate_rps, arrivals=load.arrivals or "paced")
+        arrivals = load.arrivals or "paced"
+        load = replace(load, rate_rps=asked.rate_rps, is_users=True, arrivals=arrivals)
     if asked.arrivals:
         load = replace(load, arrivals=asked.arrivals)
     return load

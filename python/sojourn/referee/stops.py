@@ -21,16 +21,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sojourn.referee.requests import Requests, Times
+from sojourn.referee.catching_up import before_rps, burst, later_rps, reach
+from sojourn.referee.requests import Requests
 from sojourn.referee.slow import MUCH as UNSURE
 from sojourn.referee.slow import is_unsure
 
 CHANCE = 0.01  # of a gap this long in a whole run of a Poisson process
 SILENT = 0.5  # of a gap; without a reply for so long, the server stood still
-SLACK = 1.2  # a tool catches up while it sends faster than so many times its rate
 MUCH = 0.1  # of the time in pauses, and stops may be missed in them
 USUAL = 0.9  # quantile of a usual pause
-REACH = 10.0  # as many lengths of the gap a tool may take to catch up
 CAUGHT_UP = 0.1  # of what was due in all gaps: as much may lack, and twice its root
 BUSY = 0.75  # of the most requests that were ever under way: connections are busy
 
@@ -152,13 +151,15 @@ def least_ns(n: int, rate_rps: float) -> int:
     return round((math.log(max(n, 1)) + math.log(1 / CHANCE)) / rate_rps * 1e9)
 
 
-def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
+def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0, *, is_known: bool = True) -> Gaps:
     """All stops and pauses.
 
     Args:
         requests: of one load.
         rate_rps: at which they were due.
         floor_ns: shorter gaps are no stops, whatever the rate.
+        is_known: the rate is; else it is a mean, and as many were due in a stop as came before it
+            or long after it, if that is more.
     """
     least = max(floor_ns, least_ns(requests.n, rate_rps))
     wide = np.flatnonzero(np.diff(requests.start_ns) > least)
@@ -173,8 +174,8 @@ def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
     for at, (resume_ns, in_flight) in starts:
         if stops and at < stops[-1].last + stops[-1].held:
             continue  # the tool had not caught up: it is part of the stop before
-        stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps))
-    final = _final(requests, least, rate_rps)
+        stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps, is_known=is_known))
+    final = _final(requests, least, rate_rps, is_known=is_known)
     whole = _alike([*stops, *([final] if final else [])])
     start = requests.start_ns
     paused = np.array([start[at + 1] - start[at] for at in pauses], np.int64)
@@ -204,11 +205,21 @@ def _silence(requests: Requests, at: int) -> tuple[int, int] | None:
     return int(replies[resume]), waiting
 
 
-def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: float) -> Stop:
+def _stop(
+    requests: Requests,
+    at: int,
+    resume_ns: int,
+    waiting: int,
+    rate_rps: float,
+    *,
+    is_known: bool,
+) -> Stop:
     start = requests.start_ns
     begin, gap = int(start[at]), int(start[at + 1] - start[at])
-    reach = int(np.searchsorted(start, start[at + 1] + REACH * gap, side="right"))
-    held = burst(start[at + 1 : reach], rate_rps)
+    usual = max(rate_rps, later_rps(start, at))
+    if not is_known:
+        rate_rps = usual = max(usual, before_rps(start, at, gap))
+    held = burst(start[at + 1 : reach(start, at)], usual)
     caught = int(start[at + held])
     due = max(held, math.floor((caught - begin) * rate_rps / 1e9))
     return Stop(
@@ -236,7 +247,7 @@ def busy(requests: Requests) -> int:
     return max(1, math.ceil(BUSY * requests.most_in_flight))
 
 
-def _final(requests: Requests, least: int, rate_rps: float) -> Stop | None:
+def _final(requests: Requests, least: int, rate_rps: float, *, is_known: bool) -> Stop | None:
     """The stop in which the load ended; None: it did not."""
     if not requests.n:
         return None
@@ -246,6 +257,8 @@ def _final(requests: Requests, least: int, rate_rps: float) -> Stop | None:
     if waiting < busy(requests) or replies[next_reply] - begin <= least:
         return None
     resume = int(replies[next_reply])
+    if not is_known:
+        rate_rps = max(rate_rps, before_rps(requests.start_ns, requests.n - 1, resume - begin))
     due = math.floor((resume - begin) * rate_rps / 1e9)
     return Stop(
         last=requests.n - 1,
@@ -278,9 +291,3 @@ def _leaves_out(stops: list[Stop], rate_rps: float) -> bool:
     expected = sum(stop.length_ns for stop in stops) * rate_rps / 1e9
     missing = sum(stop.omitted for stop in stops)
     return missing > max(3.0, CAUGHT_UP * expected + 2 * math.sqrt(expected))
-
-
-def burst(after: Times, rate_rps: float) -> int:
-    """How many requests came faster than the rate, from the first of them on: at least one."""
-    number = np.arange(1, len(after) + 1)
-    return int(np.argmax(number - SLACK * rate_rps * (after - after[0]) / 1e9)) + 1
