@@ -1,4 +1,4 @@
-"""The driver's end of a stage: what a damaged host answers is a fault with its name."""
+"""The driver's end of a stage: what a damaged host answers is a named fault."""
 
 from __future__ import annotations
 

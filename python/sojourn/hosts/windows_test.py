@@ -1,4 +1,4 @@
-"""Windows of clients with clocks that drift: no request is lost, and one excursion stays one."""
+"""Windows of clients with clocks that drift: one excursion stays one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two answers of a Prometheus endpoint: which of them belong together, and which are whole."""
+"""Two answers of a Prometheus endpoint: which belong together, and are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much load one start of the service carries, where `posterior` says it of the median start.
+"""How much load one start carries, where `posterior` is about the median start.
 
 Production runs one start, and starts differ. The model knows by how much: it has a spread of
 capacities between starts, and each run is of one start. So each state of the curve says with which

@@ -1,4 +1,4 @@
-"""What a further start carries: a second way, and services whose starts are known."""
+"""What a further start carries: a second way, and services of known starts."""
 
 from __future__ import annotations
 

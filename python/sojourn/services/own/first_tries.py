@@ -1,4 +1,4 @@
-"""First requests that a server cuts off are made again, so that one reset refuses no service.
+"""First requests that a server cuts off are made again: one reset refuses none.
 
 How many were cut off is a fact about the service, and said before the load: each is a failed
 request, and under load there will be more.

@@ -1,4 +1,4 @@
-"""First requests that a server cuts off: one is no reason to refuse it, and is said."""
+"""First requests that a server cuts off: one is no reason to refuse it."""
 
 from __future__ import annotations
 
