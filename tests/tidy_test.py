@@ -7,6 +7,7 @@ number to which it can be lowered. Nothing here starts a program; one pass over 
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
 import re
 from collections import Counter
@@ -58,8 +59,8 @@ CEILINGS: dict[str, dict[str, int]] = {
     },
     "pages of reports": {"said": 3, "whose": 1},
     "names in Python": {
-        "felt": 167, "found": 79, "given": 10, "kept": 106, "mend": 65, "met": 23, "mine": 11,
-        "nobody": 2, "said": 51, "told": 8,
+        "felt": 166, "found": 59, "given": 10, "kept": 102, "mend": 65, "met": 23, "mine": 11,
+        "nobody": 2, "said": 41, "told": 8,
     },
     "names in Rust": {
         "found": 89, "given": 16, "kept": 45, "mine": 5, "nobody": 5, "said": 12, "stands": 1,
@@ -237,10 +238,13 @@ def report_pages() -> Iterator[str]:
 
 
 def python_names() -> Iterator[str]:
-    """Names of functions, classes, attributes, parameters and variables, at each use."""
+    """Names of functions, classes, attributes, parameters and variables, at each use.
+
+    Not those of Python itself, such as FileNotFoundError.
+    """
     for within in nodes().values():
         for node in within:
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
                 yield node.id
             elif isinstance(node, ast.Attribute):
                 yield node.attr
