@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,29 @@ def test_a_rule_is_shown_what_its_tool_would_see(
         "--find-max --connections 16",
     ]
     assert (server.spent_s, server.trials) == (8.0, 4)
+
+
+def test_a_race_that_was_ended_goes_on_with_what_it_lacks(race: Any, tmp_path: Path) -> None:
+    real, border = race("real"), race("border")
+    first = real.Race(tmp_path)
+    row = real.Row(
+        rule="k6 ramp", queue="nginx", seed=0, load=5e4, lo=float("nan"), hi=float("nan"),
+        seconds=90.0, trials=1, cpu_s=float("nan"),
+    )  # fmt: skip
+    first.add(row)
+    first.add_probes([border.Probe(1, 1e4, 100, 3, "holds")])
+    again = real.Race(tmp_path)
+    assert [one.load for one in again.rows] == [5e4]
+    assert again.probes == first.probes
+    assert not again.lacks("k6 ramp", 0)
+    assert again.lacks("k6 ramp", 1)
+    assert again.lacks("nighthawk", 0)
+    again.add_probes([border.Probe(2, 2e4, 100, 0, "holds")])
+    assert [one.round for one in real.Race(tmp_path).probes] == [1, 2]
+
+
+def test_the_loads_of_a_border_move_if_it_lies_near_their_end(race: Any) -> None:
+    real, rng = race("real"), np.random.default_rng(1)
+    every = runs(race, 50_000, 4, rng)
+    assert real.centred(50_000.0, every, rng) == 50_000.0
+    assert real.centred(44_000.0, every, rng) == pytest.approx(50_000, rel=0.02)

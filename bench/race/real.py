@@ -7,7 +7,8 @@ where it lies. Then loads around it run in random order, round by round, for `--
 the clock. They are spread over the race: some run before each search and after the last, so the
 border is that of the time of the searches. It is where the pooled share of misses, made monotone,
 crosses 1 %. Its interval (90 %) comes from a bootstrap over rounds. The borders of both halves
-show how far the machine drifted. Ctrl-C ends the race with what is measured.
+show how far the machine drifted. Ctrl-C or SIGTERM ends the race with what is measured. With
+`--out` of such a folder it goes on: the rules that it lacks, and `--border-minutes` more.
 
 Each rule of `rules.py` searches the same running server. The clients of `world.py` are kinds
 of `sojourn-load` here: even or random distances, a ramp, a closed loop, and the clock from the due
@@ -21,6 +22,7 @@ import argparse
 import contextlib
 import csv
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -195,7 +197,7 @@ def report(border: Border, halves: Sequence[Border], asked: argparse.Namespace) 
     return (
         f"{asked.server}: 1 % of requests miss {asked.bound_ms:g} ms at {border.rps:,.0f}/s "
         f"({border.lo_rps:,.0f} to {border.hi_rps:,.0f}); {border.probes} runs, "
-        f"{border.requests:,} requests, within {asked.border_minutes:g} minutes\n"
+        f"{border.requests:,} requests, {border.probes * PROBE_S / 60:.0f} minutes of load\n"
         f"first half {first.rps:,.0f}/s ({first.lo_rps:,.0f} to {first.hi_rps:,.0f}), "
         f"second half {second.rps:,.0f}/s ({second.lo_rps:,.0f} to {second.hi_rps:,.0f})"
     )
@@ -208,6 +210,18 @@ class Race:
     out: Path
     rows: list[Row] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Go on from what an earlier race left in the folder."""
+        searches, border = self.out / "searches.jsonl", self.out / "border.json"
+        if searches.exists():
+            self.rows += [Row(**json.loads(line)) for line in searches.read_text().splitlines()]
+        if border.exists():
+            self.probes += [Probe(**one) for one in json.loads(border.read_text())]
+
+    def lacks(self, rule: str, seed: int) -> bool:
+        """Whether this search of a rule has not been made."""
+        return all((one.rule, one.seed) != (rule, seed) for one in self.rows)
 
     def add(self, row: Row) -> None:
         """A search, its load in requests/s."""
@@ -226,13 +240,16 @@ class Race:
 def run(world: RealWorld, asked: argparse.Namespace, names: Sequence[str], race: Race) -> None:
     """Searches in random order, and rounds for the border before each and after the last."""
     rng = np.random.default_rng(asked.seed)
-    near = coarse(world, SERVERS[asked.server][-1])
-    numbers = range(asked.searches)
-    turns = [(number, str(one)) for number in numbers for one in rng.permutation(names)]
+    near = fitted(race.probes, rng).rps if race.probes else coarse(world, SERVERS[asked.server][-1])
+    every = [
+        (number, str(one)) for number in range(asked.searches) for one in rng.permutation(names)
+    ]
+    turns = [(number, name) for number, name in every if race.lacks(name, number)]
     slice_s = 60 * asked.border_minutes / (len(turns) + 1)
     for number, name in [*turns, (0, "")]:
         end_s = time.monotonic() + slice_s
-        race.add_probes(probes(world, near, end_s, rng, len(race.probes) // len(SPREAD)))
+        last = race.probes[-1].round if race.probes else 0
+        race.add_probes(probes(world, near, end_s, rng, last))
         near = centred(near, race.probes, rng)
         if name:
             race.add(replace(searched(name, world), queue=asked.server, seed=number))
@@ -265,6 +282,7 @@ def main() -> int:
     out = asked.out or HERE / "runs" / stamp
     out.mkdir(parents=True, exist_ok=True)
     race = Race(out)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with started(protocol, SERVER_CPU) as (_, port), contextlib.suppress(KeyboardInterrupt):
         world = RealWorld(f"{scheme}://127.0.0.1:{port}{path}", asked.bound_ms / 1e3)
         if protocol == "memcache":
