@@ -333,10 +333,13 @@ class Manager:
             has = "check_s is 0" if self._ready.source else "there is no window source"
             self._say_alone(f"not measured, because {has}")
             return None
-        self._cap("the services are measured without best-effort work first")
+        why = "the services are measured without best-effort work first"
+        self._cap(why)
         until, alone = time.monotonic() + self.config.check_s, Alone()
         for _ in self._paced():
             alone.add(watch.look(self._ready.source))
+            if watch.has_returned:  # a group that was made anew has no cap yet
+                self._cap(why)
             if self._guard is not None:
                 self._guard.beat()
             if time.monotonic() >= until:
