@@ -281,7 +281,8 @@ class Manager:
         refused |= {name: one.cap() for name, one in every.items() if one.is_best_effort}
         refused = {name: no for name, no in refused.items() if no}
         if self._capped != why:
-            self.audit.say("capped", reason=why, refused=refused)
+            source = self._ready.source.why if self._ready.source else ""
+            self.audit.say("capped", reason=why, refused=refused, source=source)
         self._capped = why
         return refused
 
