@@ -1,4 +1,4 @@
-"""Two answers of a Prometheus endpoint: which of them belong together, and which are whole."""
+"""Which answers of a Prometheus endpoint belong together, and which are whole."""
 
 from __future__ import annotations
 
