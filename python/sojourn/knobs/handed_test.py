@@ -1,4 +1,4 @@
-"""A controller that was handed on is taken back, also without a group (a fake)."""
+"""A controller is taken back, also where no group could be made (a fake)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations of odd sizes, texts and files: each is refused at once."""
+"""Odd configurations are refused in a short fault, at once."""
 
 from __future__ import annotations
 

@@ -281,7 +281,8 @@ class Manager:
         refused |= {name: one.cap() for name, one in every.items() if one.is_best_effort}
         refused = {name: no for name, no in refused.items() if no}
         if self._capped != why:
-            self.audit.say("capped", reason=why, refused=refused)
+            source = self._ready.source.why if self._ready.source else ""
+            self.audit.say("capped", reason=why, refused=refused, source=source)
         self._capped = why
         return refused
 
@@ -333,10 +334,13 @@ class Manager:
             has = "check_s is 0" if self._ready.source else "there is no window source"
             self._say_alone(f"not measured, because {has}")
             return None
-        self._cap("the services are measured without best-effort work first")
+        why = "the services are measured without best-effort work first"
+        self._cap(why)
         until, alone = time.monotonic() + self.config.check_s, Alone()
         for _ in self._paced():
             alone.add(watch.look(self._ready.source))
+            if watch.has_returned:  # a group that was made anew has no cap yet
+                self._cap(why)
             if self._guard is not None:
                 self._guard.beat()
             if time.monotonic() >= until:

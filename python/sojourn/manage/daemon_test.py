@@ -716,6 +716,7 @@ def test_a_prometheus_endpoint_that_goes_silent_means_safe_caps(
     assert quotas[-1] == pytest.approx(0.3), "as before the gap"
     events = [line["event"] for line in here.events()]
     assert events == ["start", "alone", "change", "capped", "resume", "end"]
+    assert here.events()[3]["source"], "what was wrong with the last answer"
 
 
 def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sojourn.controllers.look import Look
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
@@ -21,11 +22,13 @@ from sojourn.manage.audit import Audit
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.daemon import Manager
 from sojourn.manage.daemon_test import here, journals, played, state
+from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
 from sojourn.manage.metrics import Metrics
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.testing import TREE, Stand
 from sojourn.manage.trouble import unless_paused
+from sojourn.manage.watch import Watch
 from sojourn.run.journal import Journal
 
 __all__ = ["here", "state"]
@@ -105,6 +108,27 @@ def test_one_look_makes_no_file_and_changes_nothing(here: Stand) -> None:
     assert not looks.exists()
     assert not here.audit.exists()
     assert here.snapshot() == before
+
+
+def test_a_group_that_is_made_anew_while_services_are_measured_alone_is_capped(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quotas: list[float | None] = []
+    real = Watch.look
+
+    def look(watch: Watch, source: Feed | None) -> Look:
+        here.window()
+        quotas.append(here.quota())
+        result = real(watch, source)
+        if len(quotas) == 1:  # as of one that was taken again
+            assert watch.groups["batch"].apply("quota", None) == ""
+            watch.has_returned = True
+        return result
+
+    monkeypatch.setattr(Watch, "look", look)
+    played(here, [], "null", check_s=0.5)
+    assert quotas[:2] == [SAFE, SAFE]
+    assert here.quota() is None
 
 
 def test_everything_is_back_at_the_end_although_the_journal_cannot_be_written(

@@ -20,7 +20,8 @@ STARTED = "process_start_time_seconds "  # of nearly every client library
 Counts: TypeAlias = Mapping[float, float]
 #: Of one series, without `le`, in order.
 Labels: TypeAlias = tuple[tuple[str, str], ...]
-_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+BLANK = " \t"  # between any two parts of a line
+_LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*')
 _ESCAPED = re.compile(r"\\(.)")
 _MEANT = {"n": "\n"}
 
@@ -57,11 +58,11 @@ def histogram(text: str, name: str, labels: Mapping[str, str]) -> Answer:
     {1.0: 2.0, inf: 3.0}
     """
     series: dict[Labels, dict[float, float]] = {}
-    start, started_s = f"{name}_bucket{{", None
+    start, started_s = f"{name}_bucket", None
     stamps: list[float] = []
     for line in text.split("\n"):
-        if line.startswith(start):
-            own, value, stamp = _line(line[len(start) :], name)
+        if line.startswith(start) and (rest := line[len(start) :].lstrip(BLANK))[:1] == "{":
+            own, value, stamp = _line(rest[1:].lstrip(BLANK), name)
             edge = _number(own.pop("le", ""), name)
             if labels.items() <= own.items():
                 counts = series.setdefault(tuple(sorted(own.items())), {})
@@ -111,6 +112,7 @@ def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
         at = label.end()
         if rest[at : at + 1] == ",":
             at += 1
+    at = len(rest) - len(rest[at:].lstrip(BLANK))
     words = rest[at + 1 :].partition(" # ")[0].split()  # behind " # ": an exemplar
     if rest[at : at + 1] != "}" or not 1 <= len(words) <= 2:
         raise ValueError(f"a line of {name} is not in the format")

@@ -99,3 +99,13 @@ def test_the_start_of_the_process_is_read_where_it_is_there(
     line: str, started_s: float | None
 ) -> None:
     assert histogram(f'{line}\na_bucket{{le="+Inf"}} 1\n', "a", {}).started_s == started_s
+
+
+def test_blanks_between_the_parts_of_a_line_change_nothing() -> None:
+    spaced = (
+        'a_bucket\t{ x = "1" , le="1" , } 2\r\na_bucket {x="1", le="+Inf"}3 5\r\na_bucket { } 1 1 1'
+    )
+    plain = 'a_bucket{x="1",le="1"} 2\na_bucket{x="1",le="+Inf"} 3 5'
+    assert histogram(spaced.rpartition("\n")[0], "a", {}) == histogram(plain, "a", {})
+    with pytest.raises(ValueError, match="not in the format"):
+        histogram(spaced, "a", {})

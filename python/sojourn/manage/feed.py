@@ -22,6 +22,10 @@ class Feed(Protocol):
     def bad(self) -> int:
         """Lines or answers that were no window."""
 
+    @property
+    def why(self) -> str:
+        """What was wrong with the last one; "": nothing, or it is not known."""
+
     def open(self) -> None:
         """Begin to take windows; HostFault if it is not there."""
 

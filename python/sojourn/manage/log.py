@@ -1,4 +1,4 @@
-"""A log of lines, each whole or absent, also where log rotation renames the file."""
+"""A log of lines, each whole or not at all; log rotation may rename its file."""
 
 from __future__ import annotations
 

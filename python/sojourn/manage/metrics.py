@@ -28,6 +28,7 @@ from sojourn.text import openmetrics
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LOOPBACK, REQUEST_S = "127.0.0.1", 2.0
 CLIENTS_MAX = 8  # connected at a time
+PORT_DIGITS = 5
 #: Each gauge of a group's window: what it is, and how it is read.
 _WINDOW = {
     "window_requests": ("Requests in the newest window.", "n", 1.0),
@@ -258,7 +259,7 @@ def parsed(address: str) -> tuple[str, int]:
     ('127.0.0.1', 9123)
     """
     host, _, port = address.rpartition(":")
-    if not port.isascii() or not port.isdigit() or int(port) > 0xFFFF:
+    if not (port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS) or int(port) > 0xFFFF:
         raise SpecFault(
             f"'{address}' is no address",
             at="--listen",

@@ -196,7 +196,9 @@ def test_where_it_cannot_listen_is_reported(address: str) -> None:
         Listener(address, filled())
 
 
-@pytest.mark.parametrize("address", ["", "x", "127.0.0.1", "127.0.0.1:70000", ":-1", ":²"])
+@pytest.mark.parametrize(
+    "address", ["", "x", "127.0.0.1", "127.0.0.1:70000", ":-1", ":²", ":1" + "0" * 5000]
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(SpecFault, match="is no address"):
         parsed(address)

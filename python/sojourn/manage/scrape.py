@@ -11,10 +11,12 @@ manager never waits. Counts add up, so a window of any length is the difference 
 
 A restart of the service, or of one that is behind one of the series, begins the differences anew.
 It is known by the process's start time, by a count of any series that shrank, or by a series that
-is gone. One that is new counts from 0. The differences begin anew as well where two answers make no
-window, which counts as a bad one. An answer with the counts and time stamp of the one before says
-nothing new, so it makes no window. An answer whose last finite edge is below the target is refused,
-because every p99 of it would be good.
+is gone. One that is new counts from 0 in a process that is known to be the same, else from its
+first answer on.
+
+The differences begin anew as well where two answers make no window, which counts as a bad one. An
+answer with the counts and time stamp of the one before says nothing new, so it makes no window. One
+whose last finite edge is below the target is refused, because every p99 of it would be good.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import http.client
 import math
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -68,6 +70,8 @@ class Scrape:
     resets: int = 0
     _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
     _newest: Answer | None = None
+    #: Of series that are new, what they had before they were seen.
+    _history: defaultdict[float, float] = field(default_factory=lambda: defaultdict(float))
     _came: deque[tuple[float, Answer | str]] = field(default_factory=deque)
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -109,13 +113,19 @@ class Scrape:
 
     def _take(self, at: float, before: Answer | None, answer: Answer) -> None:
         """Add an answer; after a restart, or where the two make no window, it is the first one."""
-        if before is not None and has_restarted(before, answer):
-            self.resets += 1
+        if before is None or has_restarted(before, answer):
+            self.resets += before is not None
             self._taken.clear()
-        elif before is not None and self._window(before.counts, answer.counts, 1) is None:
+            self._history.clear()
+        elif answer.started_s is None:  # else the process had them at 0 when it answered before
+            for labels in answer.series.keys() - before.series.keys():
+                for edge, count in answer.series[labels].items():
+                    self._history[edge] += count
+        counts = {edge: count - self._history[edge] for edge, count in answer.counts.items()}
+        if self._taken and self._window(self._taken[-1][1], counts, 1) is None:
             self.bad, self.why = self.bad + 1, "its counts make no window"
             self._taken.clear()
-        self._taken.append((at, answer.counts))
+        self._taken.append((at, counts))
         while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
             self._taken.popleft()
 

@@ -1,4 +1,4 @@
-"""Two answers of a Prometheus endpoint: which belong together, and are whole."""
+"""Which answers of a Prometheus endpoint belong together, and which are whole."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from sojourn.manage.exposition import histogram
 from sojourn.manage.scrape import Scrape, window
 from sojourn.manage.testing import serving, until
 
+pytestmark = pytest.mark.usefixtures("patient")
 TARGET_S = 0.001
 EDGES = (0.0005, TARGET_S, 0.005, math.inf)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine answers late, and nothing here is about that."""
+    monkeypatch.setattr(scrape, "ANSWER_S", 20.0)
 
 
 def text(*, stamp: str = "", started: str = "", **series: tuple[int, int]) -> str:
@@ -57,12 +64,30 @@ def test_one_of_several_series_that_begins_anew_begins_all_anew() -> None:
     assert newest(one) == [(104, 1)]
 
 
-def test_a_series_that_is_gone_begins_anew_and_one_that_is_new_counts_from_zero() -> None:
-    before = text(a=(1000, 0), b=(10, 5))
-    one = read(before, text(a=(1100, 0)))
+STARTED = "process_start_time_seconds 1.7e+09"
+
+
+def test_a_series_that_is_gone_begins_anew() -> None:
+    one = read(text(a=(1000, 0), b=(10, 5)), text(a=(1100, 0)))
     assert (newest(one), one.resets) == ([], 1)
-    one = read(before, text(a=(1100, 0), b=(10, 5), c=(3, 1)))
-    assert (newest(one), one.resets) == ([(104, 1)], 0)
+
+
+@pytest.mark.parametrize(("started", "seen"), [(STARTED, (104, 1)), ("", (100, 0))])
+def test_a_series_that_is_new_counts_from_zero_in_a_process_that_is_the_same(
+    started: str, seen: tuple[int, int]
+) -> None:
+    """Else it may be of an instance that ran long before this endpoint handed its counts on."""
+    old = text(started=started, a=(1000, 0))
+    new = text(started=started, a=(1100, 0), c=(3, 1))
+    later = text(started=started, a=(1200, 1), c=(1_000_003, 501))
+    one = read(old, new)
+    assert (newest(one), one.resets) == ([seen], 0)
+    one = read(old, new, later)
+    assert newest(one) == [(1_000_601, 501)], "from then on it counts"
+    one = read(old, new, later, old)
+    assert (newest(one), one.resets) == ([], 1)
+    one = read(old, new, later, old, text(started=started, a=(1002, 0)))
+    assert newest(one) == [(2, 0)], "and its history ends with a restart"
 
 
 def test_a_restart_whose_counts_are_larger_is_known_by_the_start_of_the_process() -> None:

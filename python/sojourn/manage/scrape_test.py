@@ -137,12 +137,14 @@ def test_a_real_endpoint_is_asked_again_and_again() -> None:
     with serving(answer) as url, contextlib.closing(source(url)) as one:
         one.open()
 
-        def has_two() -> bool:
+        def is_there() -> bool:  # of a busy machine only longer windows may be
             one.read(time.monotonic())
-            return len(one._taken) >= 3
+            return len(one._taken) >= 3 and one.windows("web", time.monotonic()) != ()
 
-        assert until(has_two)
-        assert one.windows("web", time.monotonic())[0].n == 10
+        assert until(is_there)
+        counts = [window.n for window in one.windows("web", time.monotonic())]
+        assert counts == [10 * round(n / 10) for n in counts], "ten for each answer between"
+        assert min(counts) >= 10
 
 
 def drips(to: socket.socket) -> None:
@@ -169,7 +171,8 @@ def drips(to: socket.socket) -> None:
 def test_an_endpoint_that_is_none_is_refused(
     monkeypatch: pytest.MonkeyPatch, answer: Callable[[socket.socket], None], says: str
 ) -> None:
-    monkeypatch.setattr(scrape, "ANSWER_S", 0.2)
+    is_late = "within" in says or says == "windows.url"
+    monkeypatch.setattr(scrape, "ANSWER_S", 0.2 if is_late else 20.0)
     monkeypatch.setattr(scrape, "BODY_BYTES", 2000)
     with serving(answer) as url, pytest.raises(HostFault) as caught:
         source(url).open()

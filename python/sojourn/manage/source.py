@@ -144,6 +144,11 @@ class Source:
     _rest: bytes = b""
     _came: dict[str, Came] = field(default_factory=dict)
 
+    @property
+    def why(self) -> str:
+        """Nothing: whoever writes the lines may end without a word."""
+        return ""
+
     def open(self) -> None:
         """Open it at its end; HostFault if there is no such file."""
         try:

@@ -97,15 +97,17 @@ class Watch:
         """Manage groups that are back; whether there was one. One that is refused is reported."""
         is_back = False
         for one in self.absent.back(now_s):
-            if why := one.take_again():
+            with deaf():  # who is stopped in between has it neither as absent nor as there
+                if not (why := one.take_again()):
+                    self.absent.remove(one.name)
+                    self.groups[one.name] = one
+            if why:
                 if self._refused.get(one.name) != why:
                     self.audit.say("back refused", group=one.name, what=why)
                 self._refused[one.name] = why
                 self.absent.wait(one.name)
                 continue
             self._refused.pop(one.name, None)
-            self.absent.remove(one.name)
-            self.groups[one.name] = one
             self.audit.say("back", group=one.name)
             is_back = True
         if is_back:  # in the order of the configuration
