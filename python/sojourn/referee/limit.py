@@ -13,6 +13,10 @@ OF_MISSING = 0.8  # of what lacks, and a cause explains it
 STOPPED = 0.002  # of the time the server stood still, and it is worth a word
 HELD = 0.5  # of the requests followed a reply at once: connections were what lacked
 SEEN_S = 2.0  # of load, in which there are two looks at threads at least
+HIDDEN = (
+    "most connections had one request, so whether requests waited for replies is not known; "
+    "--rate decides it"
+)
 FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 
 
@@ -43,7 +47,7 @@ class Evidence:
         sent: requests that came.
         seconds: of load.
         seen: stops and pauses.
-        held_share: of the requests that followed a reply at once.
+        held_share: of the requests that followed a reply at once; None: too few had one before.
         client, server: what their threads did; None: not seen.
     """
 
@@ -52,7 +56,7 @@ class Evidence:
     sent: int
     seconds: float
     seen: Gaps
-    held_share: float
+    held_share: float | None
     client: Usage | None
     server: Usage | None
 
@@ -67,7 +71,8 @@ def limit(of: Evidence) -> Limit:
     is_rated = of.rate_rps and of.sent <= FASTER * of.due
     who, why = _rated(of) if is_rated else _unrated(of)
     is_short = _is_short(of)
-    if is_stopped and (who == "none" or (who == "connections" and not is_short)):
+    is_other = who == "none" or (who == "connections" and not is_short) or why == HIDDEN
+    if is_stopped and is_other:
         count = len(of.seen.stops)
         who = "server"
         why = f"it {of.seen.how} {count} times, {stopped_s:.3g} s in all"
@@ -93,7 +98,7 @@ def _rated(of: Evidence) -> tuple[str, str]:
     if not _is_short(of):
         return "server", f"{lack}, and they were due while it {of.seen.how}"
     who, why = _full(of)
-    if not who and of.held_share >= HELD:
+    if not who and of.held_share is not None and of.held_share >= HELD:
         who, why = "connections", f"{of.held_share:.0%} of the requests waited for one"
     if who:
         return who, f"{lack}; {why}"
@@ -106,6 +111,10 @@ def _unrated(of: Evidence) -> tuple[str, str]:
         return "unknown", dark
     if who:
         return who, why
+    if of.held_share is None and of.rate_rps:
+        return "none", f"{of.sent:,} requests came, and {of.due:,.0f} were due"
+    if of.held_share is None:
+        return "unknown", HIDDEN
     if of.held_share >= HELD:
         return (
             "connections",
