@@ -209,3 +209,16 @@ def test_a_thread_that_begins_counts_from_then_on() -> None:
     ]
     assert usage(samples, 0, s).busiest == "b"
     assert np.isclose(usage(samples, 0, s).busiest_wants, 1.0)
+
+
+def test_a_thread_that_a_look_missed_has_not_run_for_all_its_life() -> None:
+    """It ran for an hour before, and for a tenth of the time since."""
+    s = 1_000_000_000
+    hour = 3600 * s
+    samples = [
+        Sample(at_ns=at * s, threads={} if at == 3 else {1: ("a", hour + at * s // 10, 0)})
+        for at in range(6)
+    ]
+    assert usage(samples, 0, 5 * s).busiest_wants == pytest.approx(0.1)
+    late = [Sample(at_ns=0, threads={}), *samples[1:]]
+    assert usage(late, 0, 5 * s).busiest_wants <= 1, "seen first after a second"
