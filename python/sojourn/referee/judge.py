@@ -58,6 +58,7 @@ def judge(
             due=due or 0.0,
             sent=requests.n,
             seconds=requests.seconds,
+            is_random=load.arrivals == "poisson",
             seen=seen,
             held_share=turned.share if turned.pairs >= PAIRS * requests.n else None,
             client=client,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sojourn.referee.stops import Gaps
@@ -9,6 +10,7 @@ from sojourn.referee.usage import Usage
 
 FULL = 0.9  # of the time a thread, or all CPUs together, are wanted
 REACHED = 0.98  # of its rate, and a tool has reached it
+SIGMAS = 3.0  # of a Poisson count: by chance as many requests lack
 OF_MISSING = 0.8  # of what lacks, and a cause explains it
 STOPPED = 0.002  # of the time the server stood still, and it is worth a word
 HELD = 0.5  # of the requests followed a reply at once: connections were what lacked
@@ -46,6 +48,7 @@ class Evidence:
         due: requests that were due by that rate.
         sent: requests that came.
         seconds: of load.
+        is_random: they were due at random, so their number is.
         seen: stops and pauses.
         held_share: of the requests that followed a reply at once; None: too few had one before.
         client, server: what their threads did; None: not seen.
@@ -59,6 +62,14 @@ class Evidence:
     held_share: float | None
     client: Usage | None
     server: Usage | None
+    is_random: bool = False
+
+    @property
+    def missing(self) -> float:
+        """Requests that were due and did not come; 0 if the tool reached its rate."""
+        chance = SIGMAS * math.sqrt(self.due) if self.is_random else 0.0
+        lack = self.due - self.sent
+        return lack if lack > max((1 - REACHED) * self.due, chance) else 0.0
 
 
 def limit(of: Evidence) -> Limit:
@@ -84,15 +95,13 @@ def limit(of: Evidence) -> Limit:
 
 
 def _is_short(of: Evidence) -> bool:
-    missing = of.due - of.sent
-    is_missed = of.rate_rps is not None and missing > (1 - REACHED) * of.due
     omitted = sum(stop.omitted for stop in of.seen.stops)
-    return is_missed and omitted < OF_MISSING * missing
+    return of.rate_rps is not None and omitted < OF_MISSING * of.missing
 
 
 def _rated(of: Evidence) -> tuple[str, str]:
-    missing = of.due - of.sent
-    if missing <= (1 - REACHED) * of.due:
+    missing = of.missing
+    if not missing:
         return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
     lack = f"{missing:,.0f} of {of.due:,.0f} due requests are missing"
     if not _is_short(of):

@@ -66,6 +66,9 @@ def behind(omitted: int) -> Gaps:
         (replace(REACHED, client=FULL), "none"),  # it spins, and sends what is due
         (replace(REACHED, client=None, server=None), "none"),
         (replace(REACHED, seen=stopped(0)), "server"),
+        (replace(REACHED, sent=9_790), "unknown"),
+        (replace(REACHED, sent=9_790, is_random=True), "none"),  # two sigma
+        (replace(REACHED, sent=9_600, is_random=True), "unknown"),
         (replace(MISSED, client=FULL), "client"),
         (replace(MISSED, server=FULL), "server"),
         (replace(MISSED, client=FULL, server=FULL), "client and server"),
