@@ -127,6 +127,28 @@ def test_a_folder_that_is_no_record_is_refused(
 
 
 @needs_sim
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--instances", "10", "--hedge", "20"],
+        ["--timeout", "300"],
+        ["--retries", "1", "--backoff", "10"],
+        ["--scale", "1..8", "--startup", "30"],
+        ["--neighbour", "6ms/42"],
+        ["--neighbour", "6/42ms"],
+    ],
+)
+def test_a_time_without_a_unit_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bare number would be seconds: a hedge after 20 s is none."""
+    assert main([*ASKED, "--rate", "10", *words]) == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "has no unit" in err
+    assert f"at: {words[-2]}" in err
+
+
+@needs_sim
 def test_every_parameter_of_a_service_time_that_is_a_time_needs_a_unit() -> None:
     program = programs.find("sojourn-sim", fix="make build")
     described = json.loads(subprocess.check_output([program, "--describe"]))
