@@ -188,11 +188,16 @@ def _rate(text: str, arrivals: str) -> str:
 
 
 def _exit(of: Question, gathered: Sequence[Answer]) -> int:
-    if any(one.tail_ns[0] > of.bound_ns for one in gathered if of.rate):
+    if any(one.tail_ns[0] > of.bound_ns and not _is_cut(one) for one in gathered if of.rate):
         return Exit.VIOLATED
     # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
     is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in gathered if of.rate)
-    return Exit.UNKNOWN if is_open else Exit.OK
+    return Exit.UNKNOWN if is_open or any(map(_is_cut, gathered)) else Exit.OK
+
+
+def _is_cut(one: Answer) -> bool:
+    """Whether the simulator gave a run up: then nothing says that the queue grows."""
+    return any(reason.startswith("not finished") for reason in one.reasons)
 
 
 def _print_doubts(doubts: Sequence[str]) -> None:
@@ -248,7 +253,9 @@ def _numbers(one: Answer) -> list[str]:
         sure = f"{_digits(one.border.lo)} to {_digits(one.border.hi)}"
         border = [f"{show_count(one.border.value)}/s" if one.border.value else "none", sure]
     lo, value, hi = one.tail_ns
-    if math.isinf(value):
+    if _is_cut(one):
+        tail = ["not known", ""]
+    elif math.isinf(value):
         tail = ["the queue grows" if one.answered > 0.99 else "not answered", ""]
     else:
         tail = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 from sojourn import programs
+from sojourn.cli import whatif_cmd
 from sojourn.cli.app import main
 from sojourn.cli.whatif_service import TIMES
 from sojourn.errors import Exit
 from sojourn.models import calibrate, record_loads
 from sojourn.models.calibration import Setup
 from sojourn.models.record_loads import Loads
+from sojourn.models.whatif.answer import Answer
+from sojourn.models.whatif.asked import Combination, Question
 
 needs_sim = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="needs sojourn-sim")
 ASKED = ["whatif", "--service", "exponential:10ms", "--target", "p99<=100ms"]
@@ -127,6 +131,28 @@ def test_a_folder_that_is_no_record_is_refused(
 
 
 @needs_sim
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--instances", "10", "--hedge", "20"],
+        ["--timeout", "300"],
+        ["--retries", "1", "--backoff", "10"],
+        ["--scale", "1..8", "--startup", "30"],
+        ["--neighbour", "6ms/42"],
+        ["--neighbour", "6/42ms"],
+    ],
+)
+def test_a_time_without_a_unit_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bare number would be seconds: a hedge after 20 s is none."""
+    assert main([*ASKED, "--rate", "10", *words]) == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "has no unit" in err
+    assert f"at: {words[-2]}" in err
+
+
+@needs_sim
 def test_every_parameter_of_a_service_time_that_is_a_time_needs_a_unit() -> None:
     program = programs.find("sojourn-sim", fix="make build")
     described = json.loads(subprocess.check_output([program, "--describe"]))
@@ -157,3 +183,28 @@ def test_a_scheduler_takes_a_steady_rate(capsys: pytest.CaptureFixture[str]) -> 
     words = [*ASKED, "--scheduler", "eevdf", "--rate", "steps:1@1s,2@1s"]
     assert main(words) == Exit.USAGE
     assert "steady rate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "text"),
+    [
+        ("not finished: a run had 100 events before its requests were answered", 3, "not known"),
+        ("no steady state: in most runs the second half waited much longer", 1, "the queue grows"),
+    ],
+)
+def test_a_run_that_was_given_up_is_no_queue_that_grows(reason: str, code: int, text: str) -> None:
+    of = Question(service="exponential:10", unit="ms", rate="10", bound_ns=1e8)
+    one = Answer(
+        of=Combination(),
+        border=None,
+        rate_rps=10,
+        tail_ns=(math.inf,) * 3,
+        progress=None,
+        answered=1.0,
+        work=1.0,
+        instances=1.0,
+        reasons=(reason,),
+        check="",
+    )
+    assert whatif_cmd._exit(of, [one]) == code
+    assert text in whatif_cmd._numbers(one)

@@ -10,6 +10,7 @@ from sojourn.importers.file import File, count, fault, number, rows, table
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Facts, Series
 from sojourn.stats.times import Times
+from sojourn.visible import in_line
 
 FACTS = Facts(
     tool="Black box",
@@ -100,7 +101,8 @@ def _missing(blind: dict[str, Any], at: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return value[:_LETTERS] if isinstance(value, str) else ""
+    """A text in one line: a process may have a line break in its name."""
+    return in_line(value[:_LETTERS]) if isinstance(value, str) else ""
 
 
 FORMAT = Format(name="ring", about="a dump of sojourn-trace --ring", is_it=is_it, read=read)

@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sojourn.errors import SpecFault
+from sojourn.importers import ring_sums
 from sojourn.importers.file import count, fault, number, rows, table, time_ns
+from sojourn.visible import in_line
 
 SCHEMA = "sojourn.trace.ring/1"
 FAMILY = "sojourn.trace.ring/"
 OTHER_VERSION = "read it with the sojourn of the tracer's version, or dump again with this one"
-AGAIN = "dump again: kill -USR1 $(pidof sojourn-trace)"
+AGAIN = ring_sums.AGAIN
 SLOW_MOST = 1_000  # requests that are read; a dump has up to 100,000, slowest first
 CULPRITS_MOST, STACK_MOST, SECONDS_MOST, SIGNALS_MOST = 100, 24, 4_000, 100
 PARTS_MOST = 50  # stages, or culprits, of one request
@@ -175,13 +177,10 @@ def of(document: Any, at: str) -> Dump:
         answer=_text(document.get("answer")),
         from_unix_ns=_unix(document.get("from_unix_ns"), "from_unix_ns", at),
         seconds=_ns(document.get("duration_ns"), "duration_ns", at) / 1e9,
-        requests=count(document.get("requests"), "requests", at),
-        quantiles={
-            name: _maybe(document.get(key), key, at)
-            for name, key in (("p50", "p50_ns"), ("p99", "p99_ns"), ("p99.9", "p999_ns"))
-        },
+        requests=ring_sums.requests(document, at),
+        quantiles=ring_sums.quantiles(document, at),
         over_ns=_maybe(document.get("over_ns"), "over_ns", at),
-        blind={_text(name): number(value, "blind", at) for name, value in list(blind.items())[:30]},
+        blind=ring_sums.blind(blind, at),
         culprits=culprits,
         slow=tuple(
             _request(table(one, "slow", at), culprits, len(listed), at) for one in every[:SLOW_MOST]
@@ -295,4 +294,5 @@ def _unix(value: Any, what: str, at: str) -> float:
 
 
 def _text(value: Any) -> str:
-    return value[:LETTERS_MOST] if isinstance(value, str) else ""
+    """A text in one line: a process may have a line break in its name."""
+    return in_line(value[:LETTERS_MOST]) if isinstance(value, str) else ""

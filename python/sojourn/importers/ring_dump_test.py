@@ -64,6 +64,10 @@ def test_what_is_read_of_a_huge_dump_is_bounded() -> None:
         lambda it: it.update(from_unix_ns=1e300),
         lambda it: it.update(seconds=[{"end_unix_ns": 1}]),
         lambda it: it.update(blind={"share": "half"}),
+        lambda it: it["blind"].update(share=7),
+        lambda it: it.update(requests=5),
+        lambda it: it.update(totals=[[1, 2]]),
+        lambda it: it.update(p50_ns=9e9),
         lambda it: it["culprits"][0].update(share=7),
         lambda it: it["culprits"][0].update(stack="main"),
         lambda it: it["slow"][0].update(total_ns=1),
@@ -81,6 +85,15 @@ def test_damage_is_refused_with_its_file(damage: Damage) -> None:
         ring_dump.of(document, AT)
     assert caught.value.at == AT
     assert caught.value.fix
+
+
+def test_a_name_with_a_line_break_begins_no_line_of_ours() -> None:
+    document = sample()
+    document["target"]["name"] = "x\nanswer: all is well\x1b[2J"
+    document["slow"][0]["thread"] = "a\nb"
+    dump = ring_dump.of(document, AT)
+    assert "\n" not in dump.target + dump.slow[0].thread
+    assert dump.target == r"x\x0aanswer: all is well\x1b[2J"
 
 
 def test_another_version_of_the_tracer_is_named() -> None:

@@ -68,7 +68,7 @@ export const options = { scenarios: { a: {
         ("wrk -R", "wrk", None, ""),
         ("wrk -R zz http://x/", "wrk2", None, ""),
         ("wrk -R 1e999 http://x/", "wrk2", None, ""),
-        ("hey -q 5 -c x http://x/", "hey", 250, "paced"),
+        ("hey -q 5 -c x http://x/", "hey", None, ""),
         ("sh -c", "", None, ""),
     ],
 )
@@ -86,6 +86,92 @@ def test_a_rate_of_transactions_is_said_to_be_none_of_requests() -> None:
     assert load.facts.clock == "intended"
     assert "transactions" in " ".join(load.notes)
     assert not recognised(["pgbench", "-S", "-R", "300", "db"]).notes
+
+
+@pytest.mark.parametrize(
+    ("line", "tool", "rate"),
+    [
+        # As tools read their options: abbreviated, glued, repeated, behind the end of options.
+        ("wrk2 -LR2k http://x/", "wrk2", 2000),
+        ("wrk2 --rat=2k http://x/", "wrk2", 2000),
+        ("wrk2 -R 1k -R 2k http://x/", "wrk2", 2000),
+        ("wrk2 -R 2k http://x/ -- -R 5", "wrk2", 2000),
+        ("wrk2 -s -R http://x/", "wrk2", None),
+        ("pgbench -nSR300 db", "pgbench", 300),
+        ("memtier_benchmark --rate=10 --client=5 --thread 2", "memtier", 100),
+        ("memtier_benchmark --rate-limiting=10 -c$N", "memtier", None),
+        ("h2load -vc10 --rps 5 http://x/", "h2load", 50),
+        ("h2load --rps 5 -c 10 -r 2 http://x/", "h2load", None),
+        ("hey --q 5 --c 20 http://x/", "hey", 100),
+        ("hey -q=5 -disable-keepalive -c=20 http://x/", "hey", 100),
+        ("hey -q 5 http://x/ -c 2", "hey", 250),
+        ("hey http://x/ -q 5 -c 2", "hey", None),
+        ("hey -q 5 -c 0 http://x/", "hey", None),
+        ("fortio load -qps max http://x/", "fortio", None),
+        ("fortio load -a -qps 100 http://x/", "fortio", 100),
+        ("fortio load http://x/ -qps 100", "fortio", 8),
+        ("fortio load -c 8 --qps=-1 http://x/", "fortio", None),
+        ("vegeta -cpus 2 attack -rate 50/1m -lazy", "vegeta", 50 / 60),
+        ("vegeta attack -rate=infinity -max-workers 9", "vegeta", None),
+        ("vegeta attack --rate 90/1m30s", "vegeta", None),
+        ("oha -q 1000 --burst-delay 2s http://x/", "oha", 1000),
+        ("oha --burst-delay 2s --burst-rate 9 http://x/", "oha", None),
+        ("ghz --rps=250 x", "ghz", 250),
+        ("ghz -r 250 --load-schedule=step --load-start=5 x", "ghz", None),
+        ("autocannon -r x -R 500 http://x/", "autocannon", None),
+        ("bombardier --rate=90 http://x/", "bombardier", 90),
+        ("sojourn-load http://x/ --find-max --rate 2k", "sojourn-load", None),
+        ("sojourn-load http://x/ --rate ramp:1k..9k@60s", "sojourn-load", None),
+        # What starts a tool, and what does something else with its words.
+        ("timeout -s INT 30s wrk2 -R 5 http://x/", "wrk2", 5),
+        ("sudo -n -u me env A=1 nice -n 5 chrt -f 50 wrk2 -R 5 http://x/", "wrk2", 5),
+        ("ip netns exec blue taskset 0x3 hey -q 5 -c 2 http://x/", "hey", 10),
+        ("docker run --rm -v /x:/hey williamyeh/wrk2:latest -R 5 http://x/", "wrk2", 5),
+        ("bash -euo pipefail -c 'wrk2 -R 5 http://x/'", "wrk2", 5),
+        ("nohup ./hey -q 5 -c 2 http://x/", "hey", 10),
+        ("./twice hey -q 5 -c 2 http://x/", "", None),
+        ("taskset -c 1 ./twice hey -q 5 -c 2 http://x/", "", None),
+        ("echo hey -q 5 -c 2", "", None),
+        ("sh run.sh hey -q 5 -c 2", "", None),
+        # Scripts of a shell.
+        ("sh -c 'wrk2 -H \"a: -R 9\" -R 5 http://x/'", "wrk2", 5),
+        ("sh -c 'wrk2 -R 5 http://x/ # -R 9'", "wrk2", 5),
+        ("sh -c '# wrk2 -R 9\nwrk2 -R 5 http://x/#top'", "wrk2", 5),
+        ("sh -c 'wrk2 -R $RATE http://x/'", "wrk2", None),
+        ("sh -c 'hey -q 5 $MORE http://x/'", "hey", None),
+        ("sh -c 'vegeta attack $MORE'", "vegeta", None),
+        ("sh -c 'fortio load `more` http://x/'", "fortio", None),
+        ("sh -c 'hey \"$@\"' sh -q 5 -c 2 http://x/", "hey", None),
+        ("sh -c 'wrk2 -R 2000 http://x/ & wrk2 -R 500 http://x/; wait'", "wrk2", None),
+        ("sh -c 'hey -q 5 -c 2 http://x/ && wrk2 -R 500 http://x/'", "", None),
+        ("sh -c 'for i in 1 2; do wrk2 -R 500 http://x/ & done'", "wrk2", None),
+        ("sh -c 'vegeta attack -rate=9 | tee x | vegeta report'", "vegeta", 9),
+        ("sh -c 'fortio curl http://x/; fortio load -qps 9 http://x/'", "fortio", 9),
+        ("sh -c 'wrk2 -R 5 \"http://x/'", "", None),
+        ("sh -c \"sh -c 'wrk2 -R 5 http://x/'\"", "wrk2", 5),
+    ],
+)
+def test_a_rate_is_read_as_the_tool_reads_it_or_it_is_not_known(
+    line: str, tool: str, rate: float | None
+) -> None:
+    load = recognised(shlex.split(line))
+    assert (load.tool, load.rate_rps) == (tool, pytest.approx(rate) if rate else None)
+    assert bool(load.arrivals) == bool(rate)
+
+
+def test_what_a_tool_measures_is_as_its_options_say() -> None:
+    facts = {
+        line: recognised(line.split()).facts
+        for line in ("oha -q 9 --latency-correction x", "oha --latency-correction x", "oha -q 9 x")
+    }
+    clocks = [one.clock for one in facts.values() if one is not None]
+    assert clocks == ["intended", "send", "send"]
+    load = recognised(["sojourn-load", "http://x/", "--find-max"])
+    assert load.facts is not None
+    assert (load.facts.clock, load.facts.loop) == ("send", "closed")
+    several = recognised(["sh", "-c", "wrk2 -R 5 x & wrk2 -R 7 x"])
+    assert several.facts is not None
+    assert "runs 2 loads" in several.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +242,17 @@ def test_a_k6_script_has_its_rate_if_it_is_one_plain_number(tmp_path: Path) -> N
         (SCRIPT.replace("1_200", "1_200 * 2"), "--rate"),
         (SCRIPT + SCRIPT.replace("1_200", "7"), "--rate"),
         (SCRIPT.replace("'1m'", "'0s'"), "--rate"),
+        (SCRIPT.replace("'1m'", "UNIT"), "--rate"),
+        (SCRIPT.replace("1_200", "1e3"), "--rate"),
+        (SCRIPT.replace("1_200,", "1_200\n * 2,"), "--rate"),
+        (
+            SCRIPT.replace("rate: 1_200", "rate") + "const rate = 7; const x = { rate: 7 };",
+            "--rate",
+        ),
+        (SCRIPT + "const b = { 'executor': 'constant-vus' };", "--rate"),
+        (SCRIPT.replace("} };", "}, env: 'http://x/', b: { executor: B, rate: 9 } };"), "--rate"),
+        (SCRIPT + "http.get('http://x/'); http.post('http://x/');", "several requests"),
+        (SCRIPT + "http.batch([a, b]);", "several requests"),
         (SCRIPT.replace("constant-arrival-rate", "ramping-arrival-rate"), "ramps"),
         (SCRIPT.replace("constant-arrival-rate", "constant-vus"), ""),
     ],
@@ -172,3 +269,26 @@ def test_a_k6_script_that_is_none_is_said(tmp_path: Path) -> None:
         load = recognised(["k6", "run", str(tmp_path / name) + ("" if name != "." else "/x.ts")])
         assert "cannot be read" in " ".join(load.notes)
     assert "No script" in " ".join(recognised(["k6", "run"]).notes)
+
+
+@pytest.mark.parametrize("over", ["--vus 9", "-u9", "--duration=9s", "-i 9", "--stage 5s:9"])
+def test_an_option_of_k6_that_replaces_the_scenarios_leaves_no_rate(
+    over: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.js"
+    path.write_text(SCRIPT)
+    load = recognised(["k6", "run", *over.split(), str(path)])
+    assert (load.rate_rps, load.arrivals) == (None, "")
+    assert "replaces the scenarios" in load.notes[0]
+    (tmp_path / "y.js").write_text(SCRIPT)
+    load = recognised(["k6", "run", str(path), str(tmp_path / "y.js")])
+    assert load.rate_rps is None
+    assert "2 scripts" in load.notes[0]
+
+
+def test_an_address_in_a_script_of_k6_hides_nothing_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.js"
+    path.write_text(SCRIPT.replace("duration:", "env: { U: 'http://x/*' }, duration:"))
+    assert recognised(["k6", "run", str(path)]).rate_rps == 20
+    path.write_text(SCRIPT + "// another rate: 9, in a remark of 'k6'\n")
+    assert recognised(["k6", "run", str(path)]).rate_rps == 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sojourn.importers.series import Facts
 
 OHA = Facts(
@@ -12,6 +14,12 @@ OHA = Facts(
     load="A closed loop of workers; -q gives them a common rate, and late requests are sent later.",
     merged="All workers are in one list.",
     omission="Coordinated omission is in it, unless --latency-correction is given.",
+)
+OHA_CORRECTED = replace(
+    OHA,
+    clock="intended",
+    start="Measured from when a request was due, by --latency-correction.",
+    omission="A stop of the server is in the numbers, by --latency-correction.",
 )
 AUTOCANNON = Facts(
     tool="autocannon",
@@ -59,4 +67,12 @@ SOJOURN = Facts(
     load="An open loop: a due request that finds all connections busy waits, and its wait counts.",
     merged="All threads count into one histogram.",
     omission="A stop of the server is in the numbers; a stop of the tool itself is logged.",
+)
+SOJOURN_CLOSED = replace(
+    SOJOURN,
+    clock="send",
+    loop="closed",
+    start="Measured from the send of a request, because no request is due with --find-max.",
+    load="A closed loop: each connection sends its next request when it has the reply.",
+    omission="Coordinated omission is in it: while all connections wait, nothing is sent.",
 )

@@ -20,6 +20,7 @@ from sojourn.referee.usage import Sample, usage
 from sojourn.referee.waits import Waits, imagined, waits
 
 LEAST = 100  # requests
+PAIRS = 0.5  # of the requests came after another one of their connection: a closed loop shows
 PIPELINED = 0.01  # share from which requests cannot be separated from each other
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
 USUAL = 10  # times the median reply: a gap that is no usual reply
@@ -57,8 +58,9 @@ def judge(
             due=due or 0.0,
             sent=requests.n,
             seconds=requests.seconds,
+            is_random=load.arrivals == "poisson",
             seen=seen,
-            held_share=turned.share,
+            held_share=turned.share if turned.pairs >= PAIRS * requests.n else None,
             client=client,
             server=server,
         )

@@ -95,6 +95,26 @@ def test_without_a_stop_that_counts_users_come_as_the_requests_did() -> None:
     assert "cannot be seen so" in text(of)
 
 
+def test_a_tool_with_random_arrivals_reaches_its_rate_but_for_chance() -> None:
+    """Some hundred requests of a Poisson process lack more than 2 % in one of three runs."""
+    load = Load(tool="sojourn-load", rate_rps=100, arrivals="poisson", facts=wrk2.FACTS)
+    runs = [open_loop(poisson(100, 5, seed), Server()) for seed in range(40)]
+    assert sum(seen.n < 0.98 * 100 * seen.seconds for seen in runs) >= 8, "or nothing is tested"
+    assert sum(judge(seen, load).verdict != "fair" for seen in runs) <= 1, "three sigma"
+
+
+def test_of_a_connection_for_each_request_nothing_shows_a_closed_loop() -> None:
+    """As of ab without -k: each request has a connection of its own, and waits for a reply."""
+    seen = closed(5, Server(service_ns=500_000), 8)
+    alone = replace(seen, connection=np.arange(seen.n))
+    assert judge(seen, Load()).limit.who == "connections"
+    of = judge(alone, Load())
+    assert (of.limit.who, of.verdict) == ("unknown", "unknown")
+    assert "most connections had one request" in text(of)
+    slow = judge(alone, Load(rate_rps=100, is_users=True))
+    assert (slow.limit.who, slow.verdict) == ("none", "fair")
+
+
 def test_users_of_a_lower_rate_than_the_tools_are_given_theirs() -> None:
     seen = closed(20, replace(STOPPED, service_ns=100_000), 8)
     of = judge(seen, Load(rate_rps=1000, is_users=True, arrivals="paced"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sojourn.referee.stops import Gaps
@@ -9,10 +10,15 @@ from sojourn.referee.usage import Usage
 
 FULL = 0.9  # of the time a thread, or all CPUs together, are wanted
 REACHED = 0.98  # of its rate, and a tool has reached it
+SIGMAS = 3.0  # of a Poisson count: by chance as many requests lack
 OF_MISSING = 0.8  # of what lacks, and a cause explains it
 STOPPED = 0.002  # of the time the server stood still, and it is worth a word
 HELD = 0.5  # of the requests followed a reply at once: connections were what lacked
 SEEN_S = 2.0  # of load, in which there are two looks at threads at least
+HIDDEN = (
+    "most connections had one request, so whether requests waited for replies is not known; "
+    "--rate decides it"
+)
 FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 
 
@@ -42,8 +48,9 @@ class Evidence:
         due: requests that were due by that rate.
         sent: requests that came.
         seconds: of load.
+        is_random: they were due at random, so their number is.
         seen: stops and pauses.
-        held_share: of the requests that followed a reply at once.
+        held_share: of the requests that followed a reply at once; None: too few had one before.
         client, server: what their threads did; None: not seen.
     """
 
@@ -52,9 +59,17 @@ class Evidence:
     sent: int
     seconds: float
     seen: Gaps
-    held_share: float
+    held_share: float | None
     client: Usage | None
     server: Usage | None
+    is_random: bool = False
+
+    @property
+    def missing(self) -> float:
+        """Requests that were due and did not come; 0 if the tool reached its rate."""
+        chance = SIGMAS * math.sqrt(self.due) if self.is_random else 0.0
+        lack = self.due - self.sent
+        return lack if lack > max((1 - REACHED) * self.due, chance) else 0.0
 
 
 def limit(of: Evidence) -> Limit:
@@ -67,7 +82,8 @@ def limit(of: Evidence) -> Limit:
     is_rated = of.rate_rps and of.sent <= FASTER * of.due
     who, why = _rated(of) if is_rated else _unrated(of)
     is_short = _is_short(of)
-    if is_stopped and (who == "none" or (who == "connections" and not is_short)):
+    is_other = who == "none" or (who == "connections" and not is_short) or why == HIDDEN
+    if is_stopped and is_other:
         count = len(of.seen.stops)
         who = "server"
         why = f"it {of.seen.how} {count} times, {stopped_s:.3g} s in all"
@@ -79,21 +95,19 @@ def limit(of: Evidence) -> Limit:
 
 
 def _is_short(of: Evidence) -> bool:
-    missing = of.due - of.sent
-    is_missed = of.rate_rps is not None and missing > (1 - REACHED) * of.due
     omitted = sum(stop.omitted for stop in of.seen.stops)
-    return is_missed and omitted < OF_MISSING * missing
+    return of.rate_rps is not None and omitted < OF_MISSING * of.missing
 
 
 def _rated(of: Evidence) -> tuple[str, str]:
-    missing = of.due - of.sent
-    if missing <= (1 - REACHED) * of.due:
+    missing = of.missing
+    if not missing:
         return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
     lack = f"{missing:,.0f} of {of.due:,.0f} due requests are missing"
     if not _is_short(of):
         return "server", f"{lack}, and they were due while it {of.seen.how}"
     who, why = _full(of)
-    if not who and of.held_share >= HELD:
+    if not who and of.held_share is not None and of.held_share >= HELD:
         who, why = "connections", f"{of.held_share:.0%} of the requests waited for one"
     if who:
         return who, f"{lack}; {why}"
@@ -106,6 +120,10 @@ def _unrated(of: Evidence) -> tuple[str, str]:
         return "unknown", dark
     if who:
         return who, why
+    if of.held_share is None and of.rate_rps:
+        return "none", f"{of.sent:,} requests came, and {of.due:,.0f} were due"
+    if of.held_share is None:
+        return "unknown", HIDDEN
     if of.held_share >= HELD:
         return (
             "connections",

@@ -66,6 +66,9 @@ def behind(omitted: int) -> Gaps:
         (replace(REACHED, client=FULL), "none"),  # it spins, and sends what is due
         (replace(REACHED, client=None, server=None), "none"),
         (replace(REACHED, seen=stopped(0)), "server"),
+        (replace(REACHED, sent=9_790), "unknown"),
+        (replace(REACHED, sent=9_790, is_random=True), "none"),  # two sigma
+        (replace(REACHED, sent=9_600, is_random=True), "unknown"),
         (replace(MISSED, client=FULL), "client"),
         (replace(MISSED, server=FULL), "server"),
         (replace(MISSED, client=FULL, server=FULL), "client and server"),
@@ -76,6 +79,12 @@ def behind(omitted: int) -> Gaps:
         (replace(REACHED, seen=behind(0)), "server"),
         (replace(MISSED, seen=behind(5_000)), "unknown"),
         (MISSED, "unknown"),
+        (replace(FAST, held_share=None), "unknown"),
+        (replace(FAST, held_share=None, seen=stopped(9)), "server"),
+        (replace(FAST, held_share=None, client=FULL), "client"),
+        (replace(FAST, held_share=None, rate_rps=100, due=1_000), "none"),
+        (replace(REACHED, held_share=None), "none"),
+        (replace(MISSED, held_share=None), "unknown"),
         (FAST, "connections"),
         (replace(FAST, client=FULL), "client"),
         (replace(FAST, server=FULL), "server"),
@@ -203,3 +212,16 @@ def test_a_thread_that_begins_counts_from_then_on() -> None:
     ]
     assert usage(samples, 0, s).busiest == "b"
     assert np.isclose(usage(samples, 0, s).busiest_wants, 1.0)
+
+
+def test_a_thread_that_a_look_missed_has_not_run_for_all_its_life() -> None:
+    """It ran for an hour before, and for a tenth of the time since."""
+    s = 1_000_000_000
+    hour = 3600 * s
+    samples = [
+        Sample(at_ns=at * s, threads={} if at == 3 else {1: ("a", hour + at * s // 10, 0)})
+        for at in range(6)
+    ]
+    assert usage(samples, 0, 5 * s).busiest_wants == pytest.approx(0.1)
+    late = [Sample(at_ns=0, threads={}), *samples[1:]]
+    assert usage(late, 0, 5 * s).busiest_wants <= 1, "seen first after a second"

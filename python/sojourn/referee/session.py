@@ -7,14 +7,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn.errors import RunFault, SpecFault
 from sojourn.places import proc
 from sojourn.referee import target, versions
-from sojourn.referee.commands import recognised
+from sojourn.referee.commands import recognised, together
 from sojourn.referee.judge import judge
 from sojourn.referee.judgement import Judgement, Threads
 from sojourn.referee.kin import Kin
@@ -77,14 +77,14 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
     Raises:
         Fault: nothing can be traced here, no server listens, the load cannot be started.
     """
-    words = _words(asked)
+    lines = _lines(asked)
     target.check_rights()
     server = target.server(asked.port, asked.server_pid)
     if asked.pid and asked.pid in Kin(server)():
         raise SpecFault(
             f"process {asked.pid} is the server itself", at="--pid", fix="give the load's process"
         )
-    load = _load(asked, words)
+    load = _load(asked, lines)
     before = proc.stat(server)
     with tempfile.TemporaryDirectory(prefix="sojourn-judge-") as name:
         tracer = Tracer(server, asked.port, Path(name), asked.ring, is_whole=asked.is_whole)
@@ -102,8 +102,8 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
     return Seen(judgement=judge(requests, load, threads=threads, trace=loss), code=code)
 
 
-def _words(asked: Asked) -> Sequence[str]:
-    """The load's command line.
+def _lines(asked: Asked) -> Sequence[Sequence[str]]:
+    """The load's command lines: one, unless several loads came of a process.
 
     Raises:
         SpecFault: there is no such program or process.
@@ -115,7 +115,7 @@ def _words(asked: Asked) -> Sequence[str]:
                 at="sojourn judge … -- COMMAND",
                 fix="write the load's command behind `--`, as a shell would start it",
             )
-        return asked.command
+        return [asked.command]
     stat = proc.stat(asked.pid)
     if stat is None or stat.state == "Z":
         raise SpecFault(
@@ -124,23 +124,40 @@ def _words(asked: Asked) -> Sequence[str]:
     return _of_family(asked.pid)
 
 
-def _of_family(pid: int) -> Sequence[str]:
-    """The first command line of a tool in a process and what came of it; else its own."""
-    lines = [_command_line(one) for one in Kin(pid)()]
-    return next((words for words in lines if recognised(words).tool), lines[0] if lines else [])
+def _of_family(pid: int) -> Sequence[Sequence[str]]:
+    """Command lines of loads in a process and what came of it; else its own.
+
+    What a load started is part of it: a shell's command comes before the tool in it.
+    """
+    lines = {one: _command_line(one) for one in Kin(pid)()}
+    loads = {one: words for one, words in lines.items() if _is_load(words)}
+    firsts = [words for one, words in loads.items() if loads.keys().isdisjoint(_above(one, lines))]
+    return firsts or [lines.get(pid, [])]
+
+
+def _is_load(words: Sequence[str]) -> bool:
+    load = recognised(words)
+    return bool(load.tool or load.notes)
+
+
+def _above(pid: int, family: Container[int]) -> Iterator[int]:
+    """The processes of a family from which a process came."""
+    while (stat := proc.stat(pid)) is not None and stat.parent in family:
+        pid = stat.parent
+        yield pid
 
 
 def _command_line(pid: int) -> list[str]:
     with contextlib.suppress(OSError), Path(f"/proc/{pid}/cmdline").open("rb") as file:
-        raw = file.read(WORDS_BYTES)
-        return [word.decode("utf-8", "replace") for word in raw.split(b"\0") if word]
+        raw = file.read(WORDS_BYTES).removesuffix(b"\0")
+        return [word.decode("utf-8", "replace") for word in raw.split(b"\0")]
     return []
 
 
-def _load(asked: Asked, words: Sequence[str]) -> Load:
+def _load(asked: Asked, lines: Sequence[Sequence[str]]) -> Load:
     """What was asked of the tool; what the user says goes before what its words say."""
-    load = recognised(words)
-    remark = versions.remark(load.tool, words)
+    load = together([recognised(words) for words in lines])
+    remark = versions.remark(load.tool, lines[0])
     load = replace(load, notes=(*load.notes, *([remark] if remark else [])))
     if asked.rate_rps is not None:
         arrivals = load.arrivals or "paced"

@@ -68,22 +68,29 @@ def thinned(samples: Sequence[Sample]) -> list[Sample]:
 def usage(samples: Sequence[Sample], begin_ns: int, end_ns: int) -> Usage:
     """The sum over the samples between two moments.
 
-    A thread that began or ended between two samples counts as far as they saw it.
+    A thread that began or ended between two samples counts as far as they saw it. One that a look
+    missed counts from the look before. What a thread had when it was seen first may be of all its
+    life, and no thread wants more than the time.
     """
     ran: dict[int, int] = {}
     waited: dict[int, int] = {}
     names: dict[int, str] = {}
     seconds, cpus = 0.0, 1
+    seen: dict[int, tuple[int, int]] = {}
     for before, after in itertools.pairwise(samples):
+        seen |= {tid: (run_ns, wait_ns) for tid, (_, run_ns, wait_ns) in before.threads.items()}
         if before.at_ns < begin_ns or after.at_ns > end_ns:
             continue
-        seconds += (after.at_ns - before.at_ns) / 1e9
+        span_ns = after.at_ns - before.at_ns
+        seconds += span_ns / 1e9
         cpus = max(cpus, after.cpus)
         for tid, (name, run_ns, wait_ns) in after.threads.items():
-            _, run_before, wait_before = before.threads.get(tid, (name, 0, 0))
+            run_before, wait_before = seen.get(tid, (0, 0))
             names[tid] = name
-            ran[tid] = ran.get(tid, 0) + max(0, run_ns - run_before)
-            waited[tid] = waited.get(tid, 0) + max(0, wait_ns - wait_before)
+            ran_ns = min(max(0, run_ns - run_before), span_ns)
+            ran[tid] = ran.get(tid, 0) + ran_ns
+            waited_ns = min(max(0, wait_ns - wait_before), span_ns - ran_ns)
+            waited[tid] = waited.get(tid, 0) + waited_ns
     if not ran or seconds <= 0:
         return Usage(cpus=cpus)
     busiest = max(ran, key=lambda tid: ran[tid] + waited[tid])

@@ -69,7 +69,9 @@ def answers(
     for one in every:
         if not one.is_machine:
             system.job(of, one, of.rate, mean)
-        elif of.rate:
+            continue
+        machine.neighbours(one.neighbour, machine.count(one.cores, "--cores"))
+        if of.rate:
             machine.rps(of.rate)
     for number, one in enumerate(every, 1):
         if show is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from sojourn.errors import SpecFault
 from sojourn.models.simulator import Job, Result
 from sojourn.models.whatif.asked import Combination, Question
-from sojourn.units import parse_count
+from sojourn.units import parse_count, parse_ns
 
 SECONDS_MIN, SECONDS_MAX = 4.0, 20e3  # slices are ms: shorter runs see too few of them
 FIRST_SECONDS_MAX = 600.0  # of the first run at a rate
@@ -84,6 +84,11 @@ def neighbours(text: str, cpus: int) -> list[dict[str, Any]]:
         raise SpecFault(
             f"'{text}' is no neighbour", at="--neighbour", fix="write none, spin or 6ms/42ms"
         )
+    for part in (on, off):
+        try:
+            parse_ns(part, needs_unit=True)
+        except ValueError as error:
+            raise SpecFault(str(error), at="--neighbour", fix="write 6ms/42ms") from None
     return [{"name": text, "kind": "square", "on": on, "off": off, "cpus": every}]
 
 

@@ -12,7 +12,7 @@ from sojourn.models.simulator import Job, Result
 from sojourn.models.whatif import schedule
 from sojourn.models.whatif.asked import Combination, Question
 from sojourn.models.whatif.machine import count
-from sojourn.units import parse_count
+from sojourn.units import parse_count, parse_ns
 
 NOTHING = ("", "none", "0")
 RUNS = 8
@@ -83,14 +83,15 @@ def job(of: Question, one: Combination, rate: str, mean_s: float) -> Job:
         least, most = _range(one.scale)
         start = max(service["instances"], _wanted(rate, copies * mean_s / service["workers"]))
         service |= {"instances": min(max(start, least), most), "pick": "shortest"}
-        service["scaling"] = {"min": least, "max": most, "startup": one.startup, "target": USE}
+        startup = time(one.startup, "--startup") or "0"
+        service["scaling"] = {"min": least, "max": most, "startup": startup, "target": USE}
     if one.speed not in NOTHING:
         low, _, above = one.speed.partition("@")
         service["speed"] = {
             "low": _share(low, "--speed"),
             "up_above": _share(above or "0.8", "--speed"),
         }
-    hedge = _time(one.hedge)
+    hedge = time(one.hedge, "--hedge")
     if hedge and _is_alone(service):
         raise SpecFault(
             "the second copy of a call waits behind the first one at its only worker",
@@ -99,10 +100,10 @@ def job(of: Question, one: Combination, rate: str, mean_s: float) -> Job:
         )
     client = {
         "copies": copies,
-        "timeout": _time(one.timeout),
+        "timeout": time(one.timeout, "--timeout"),
         "hedge": hedge,
         "retries": _whole(one.retries, "--retries"),
-        "backoff": one.backoff or "0",
+        "backoff": time(one.backoff, "--backoff") or "0",
         "retry_budget": _share(one.budget, "--budget"),
         "fails": _share(one.errors, "--errors"),
     }
@@ -155,8 +156,19 @@ def _is_alone(service: Mapping[str, Any]) -> bool:
     return service["workers"] == 1 and (instances == 1 or service.get("pick") == "each")
 
 
-def _time(text: str) -> str:
-    return "" if text in NOTHING else text
+def time(text: str, at: str) -> str:
+    """A time with a unit, as the simulator reads it; "" for none.
+
+    Raises:
+        SpecFault: it is none. A bare number would be seconds, and a hedge after 20 is hardly one.
+    """
+    if text in NOTHING:
+        return ""
+    try:
+        parse_ns(text, needs_unit=True)
+    except ValueError as error:
+        raise SpecFault(str(error), at=at, fix="write a time with its unit, such as 20ms") from None
+    return text
 
 
 def _share(text: str, at: str) -> float:
