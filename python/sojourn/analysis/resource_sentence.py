@@ -27,18 +27,45 @@ _OF_CPUS = {"server_busy_share", "machine_busy_share"}  # follow from the servic
 def critical_uses(sides: Sequence[Side]) -> list[Use]:
     """What is used up where the target is missed first, or else at the highest load that holds.
 
-    The CPUs of service and machine as a whole are named only where the service's own is not: then
-    it is somebody else who uses them up.
+    The CPUs of service and machine as a whole are named only where the service's own CPU time is
+    not, and only if most of it is the service's. The rest is its interrupts, for example. Where
+    others fill these CPUs, such as the client, nothing of the service is used up.
     """
-    selected = [use for use in _at_crossing(sides) if _share(use, use.box.q1) >= CRITICAL]
+    selected = [use for use in _at_crossing(sides) if _is_full(use)]
     own = [use for use in selected if use.name not in _OF_CPUS]
-    return own or selected
+    return own or ([] if filled_by_others(sides) else selected)
+
+
+def filled_by_others(sides: Sequence[Side]) -> tuple[Use, Use | None] | None:
+    """CPUs that are full, and the service's CPU time, if most of it is not the service's.
+
+    That is None where it was not counted: then nothing shows that the service fills them. If only
+    the machine as a whole is full, it is full beyond the service's CPUs.
+    """
+    side = _where_short(sides)
+    full = [use for use in _at_crossing(sides) if use.name in _OF_CPUS and _is_full(use)]
+    if side is None or not full:
+        return None
+    own, busy = side.use("service_cpu_share"), full[0]
+    is_of_server = busy.name == "server_busy_share"
+    if own is not None and is_of_server and own.box.median >= HALF * busy.box.median:
+        return None
+    return busy, own
+
+
+def _is_full(use: Use) -> bool:
+    return _share(use, use.box.q1) >= CRITICAL
+
+
+def _where_short(sides: Sequence[Side]) -> Side | None:
+    """The side on which resources are short; None: without a target nothing is."""
+    by_name = {side.what: side for side in sides}
+    return by_name.get(VIOLATED) or by_name.get(HOLDS)
 
 
 def _at_crossing(sides: Sequence[Side]) -> list[Use]:
     """Resources of known capacity on the side where they are short."""
-    by_name = {side.what: side for side in sides}
-    side = by_name.get(VIOLATED) or by_name.get(HOLDS)  # without a target nothing is short
+    side = _where_short(sides)
     return [] if side is None else [u for u in side.uses if u.capacity and not u.is_part]
 
 
@@ -55,7 +82,8 @@ def use_sentence(
     side = sides[0]
     where = _WHERE[side.what] if is_sure(side) else _MAY[side.what]
     texts = [f"{where} ({_load(side)}) {_uses_cpu(service, side)}"]
-    texts += [_short_of(sides, critical)] if len(sides) > 1 or critical else []
+    is_short = len(sides) > 1 or critical or filled_by_others(sides)
+    texts += [_short_of(service, sides, critical)] if is_short else []
     texts.append(_others(side, critical))
     texts.append(_unknown(side, missing))
     return " ".join(filter(None, texts))
@@ -88,7 +116,7 @@ def _uses_cpu(service: str, side: Side) -> str:
     return f"{service} {'; '.join(parts)}."
 
 
-def _short_of(sides: Sequence[Side], critical: Sequence[Use]) -> str:
+def _short_of(service: str, sides: Sequence[Side], critical: Sequence[Use]) -> str:
     where = sides[-1]
     verb = "misses" if is_sure(where) else "may miss"
     at = f"at the first load that {verb} it ({_load(where)})"
@@ -97,12 +125,25 @@ def _short_of(sides: Sequence[Side], critical: Sequence[Use]) -> str:
     if critical:
         named = " and ".join(f"{_called(use)}, {use_text(use)}" for use in critical)
         return f"Critical {at}: {named}."
+    if crowd := filled_by_others(sides):
+        return _crowded(service, at, *crowd)
     known = [_called(use) for use in _at_crossing(sides) if use.name not in _OF_CPUS]
     if not known:
         return ""
     return (
         f"What is critical is unknown: {at} none of {_listed(known)} is used to"
         f" {100 * CRITICAL:.0f} % by three quarters of the samples."
+    )
+
+
+def _crowded(service: str, at: str, full: Use, own: Use | None) -> str:
+    """That others fill the CPUs, or that it is not seen who does."""
+    text = f"What is critical is unknown: {at} {full.title} {use_text(full)}"
+    if own is None:
+        return f"{text}, and how much of that is {service} was not counted."
+    return (
+        f"{text}, while {service} uses {use_text(own)} of its CPUs. Others fill them, such as the "
+        "client: give it CPUs of its own, or another machine."
     )
 
 

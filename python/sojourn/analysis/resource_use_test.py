@@ -20,7 +20,13 @@ from sojourn.plan.posterior import Posterior
 from sojourn.samples import resources as read
 from sojourn.samples.resources import Resources
 
-CAPACITY = {"service_cpu_share": 1.0, "thread_cpu_share_max": 1.0, "resident_bytes": 1e9}
+CAPACITY = {
+    "service_cpu_share": 1.0,
+    "thread_cpu_share_max": 1.0,
+    "server_busy_share": 1.0,
+    "machine_busy_share": 1.0,
+    "resident_bytes": 1e9,
+}
 S = 1_000_000_000
 
 
@@ -163,6 +169,32 @@ def test_a_resource_is_critical_only_where_three_quarters_of_its_samples_say_so(
     assert "What is critical is unknown" in spread.sentence
     assert "No more than half of what it can take here: resident memory." in spread.sentence
     assert "Last-level cache is not counted here." in spread.sentence
+
+
+@pytest.mark.parametrize(
+    ("own", "server", "machine", "critical"),
+    [
+        (0.7, 0.99, 0.9, ("its CPUs, busy", "CPU of the machine")),  # the rest is interrupts
+        (0.9, 0.99, 0.99, ("CPU of the service",)),
+        (0.3, 1.0, 1.0, ()),
+        (0.3, 0.35, 0.95, ()),
+        (None, 1.0, 0.6, ()),
+        (None, 0.5, 0.9, ()),
+    ],
+)
+def test_full_cpus_are_critical_only_where_the_service_fills_them(
+    own: float | None, server: float, machine: float, critical: tuple[str, ...]
+) -> None:
+    """A client that spins on the service's CPUs made them 100 % busy, and critical."""
+    columns = {"server_busy_share": [server] * 3, "machine_busy_share": [machine] * 3}
+    if own is not None:
+        columns["service_cpu_share"] = [own] * 3
+    for use in (example_use(run(700, columns), run(800, columns)), example_use(run(800, columns))):
+        assert use.critical == critical
+        is_said = "Others fill them, such as the client" in use.sentence
+        assert is_said is (not critical and own is not None)
+        assert ("is a was not counted" in use.sentence) is (own is None)
+        assert ("What is critical is unknown" in use.sentence) is not bool(critical)
 
 
 def test_a_borderline_load_may_miss_the_target_and_does_not_surely() -> None:

@@ -6,15 +6,15 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sojourn import store
-from sojourn.assistant.plain import Table, bounded, cell
+from sojourn.assistant import queried
+from sojourn.assistant.plain import Table, bounded
 from sojourn.browse import choose, commands, entries, notes, records
 from sojourn.browse.choose import Wanted
 from sojourn.browse.curves import TIMES, Load
 from sojourn.browse.entries import Entry
 from sojourn.browse.index import Index
 from sojourn.browse.records import Seen
-from sojourn.errors import RunFault, SpecFault, StoreFault
+from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.store import files
 from sojourn.store.bounds import Bounds
@@ -188,15 +188,8 @@ class Tools:
             query: one SELECT.
         """
         bounds = Bounds(rows=ROWS_MOST + 1, seconds=QUERY_S_MOST, memory=QUERY_MEMORY_MOST)
-        names, rows = store.query(
-            self._results, query, on_fault=lambda _path, _fault: None, bounds=bounds
-        )
-        try:
-            cells = [[cell(one) for one in row] for row in rows[:ROWS_MOST]]
-        except MemoryError:
-            what, fix = "the answer takes more memory than there is", "select fewer columns"
-            raise RunFault(what, at="sql", fix=fix) from None
-        return {"columns": names, "rows": cells, "has_more": len(rows) > ROWS_MOST}
+        names, rows = queried.query(self._results, query, bounds)
+        return {"columns": names, "rows": rows[:ROWS_MOST], "has_more": len(rows) > ROWS_MOST}
 
     def read_note(self, record: str = NEWEST) -> Table:
         """What the user wrote about a record.

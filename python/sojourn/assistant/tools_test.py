@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sojourn.assistant import plain, tools
+from sojourn.assistant import plain, queried, tools
 from sojourn.assistant.tools import ROWS_MOST, Tools
 from sojourn.browse import notes
 from sojourn.browse.curves import Load
@@ -58,6 +59,45 @@ def test_a_query_that_takes_much_memory_ends(asked: Tools, monkeypatch: pytest.M
     monkeypatch.setattr(tools, "QUERY_MEMORY_MOST", "50MB")
     with pytest.raises(RunFault, match="more memory"):
         asked.sql("select count(*) from (select distinct range from range(100000000))")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select repeat('x', 2000000000)",
+        "select length(string_agg(repeat('x', 100000000), '')) from range(20)",
+    ],
+)
+def test_a_single_huge_value_ends_and_the_server_goes_on(
+    statement: str, asked: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB's own limit counts buffers and no values."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    monkeypatch.setattr(tools, "QUERY_MEMORY_MOST", "50MB")
+    with pytest.raises(RunFault, match="more memory"):
+        asked.sql(statement)
+    assert asked.sql("select 7 as n")["rows"] == [[7]]
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_query_that_is_wrong_says_so_as_ever(asked: Tools) -> None:
+    with pytest.raises(SpecFault, match="nix"):
+        asked.sql("select nix from outcomes")
+    with pytest.raises(SpecFault, match="empty"):
+        asked.sql(" ")
+
+
+def test_names_of_columns_are_cut_as_their_values(asked: Tools) -> None:
+    (name,) = asked.sql(f"""select 1 as "{"x" * 100_000}" """)["columns"]
+    assert len(name) == plain.TEXT_MOST + 1
+
+
+def test_a_process_that_ends_without_a_word_took_too_much(
+    asked: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queried, "THIS", "import sys; sys.exit(127)")
+    with pytest.raises(RunFault, match="more memory"):
+        asked.sql("select 1")
 
 
 def test_a_long_text_in_a_cell_is_cut(asked: Tools) -> None:

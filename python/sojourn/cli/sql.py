@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,9 +56,14 @@ def sql(
       sojourn sql "describe outcomes"
     """
     from sojourn import store
+    from sojourn.store.sql import warm_up
+    from sojourn.store.within import of_machine, within
 
     lowered.for_reading(results)
-    names, rows = store.query(results, query, on_fault=_left_out)
+    warm_up()
+    # DuckDB's own limit counts no single value: a huge one would end other programs.
+    with within(of_machine(), threads=os.cpu_count() or 1):
+        names, rows = store.query(results, query, on_fault=_left_out)
     if as_json:
         put_json([dict(zip(names, row, strict=True)) for row in rows])
     elif as_csv:

@@ -40,21 +40,32 @@ _SIGNS = {
 
 
 def sentence(result: Comparison) -> str:
-    """The whole comparison in a sentence."""
-    worse = _named(result, Judgement.WORSE)
-    better = _named(result, Judgement.BETTER)
+    """The whole comparison in a sentence, or one for each record that is judged."""
     first, *rest = called(result)
+    texts = [
+        text
+        for number, name in enumerate(rest, start=1)
+        if (text := _judged(result, number, name, first))
+    ]
+    if texts:
+        return " ".join(texts)
     others = " and ".join(rest)
-    if worse:
-        more = f"; better: {', '.join(better)}" if better else ""
-        return f"{others} is worse than {first}: {', '.join(worse)}{more}."
-    if better:
-        return f"{others} is better than {first}: {', '.join(better)}."
     if result.judgement is Judgement.SAME:
         most = percent(result.limits.same, 1)
         return f"{others} and {first} differ by less than {most} in every number."
     whether = f"Whether {others} differs from {first} cannot be decided from these runs"
     return f"{whether}{_nearest(result)}."
+
+
+def _judged(result: Comparison, number: int, name: str, first: str) -> str:
+    """What is worse or better of one record; "" if nothing is."""
+    worse, better = (
+        _named(result, number, judgement) for judgement in (Judgement.WORSE, Judgement.BETTER)
+    )
+    if worse:
+        more = f"; better: {', '.join(better)}" if better else ""
+        return f"{name} is worse than {first}: {', '.join(worse)}{more}."
+    return f"{name} is better than {first}: {', '.join(better)}." if better else ""
 
 
 def _nearest(comparison: Comparison) -> str:
@@ -68,13 +79,12 @@ def _nearest(comparison: Comparison) -> str:
     return min(near)[1] if near else ""
 
 
-def _named(comparison: Comparison, judgement: Judgement) -> list[str]:
+def _named(comparison: Comparison, number: int, judgement: Judgement) -> list[str]:
+    """The numbers of one record that have this judgement."""
     return [
         f"{row.number} {f'at {row.load}' if row.load else ''}".rstrip()
-        + (f" ({called(comparison)[number]})" if len(comparison.names) > 2 else "")
         for row in comparison.rows
-        for number, side in enumerate(row.sides)
-        if side.judgement is judgement and number
+        if row.sides[number].judgement is judgement
     ]
 
 

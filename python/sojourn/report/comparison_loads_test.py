@@ -127,3 +127,12 @@ def test_a_load_is_the_partner_of_one_load_at_the_most() -> None:
 )  # fmt: skip
 def test_loads_are_equal_within_a_hundredth(first: float, other: float, *, is_equal: bool) -> None:
     assert (equal_loads.unlike(first, other) == 0.0) is is_equal
+
+
+def test_of_several_records_each_one_has_its_own_sentence() -> None:
+    """It said that B and C are worse than A where B alone was."""
+    text = shown.sentence(held(record(1.0), record(1.3), record(1.001), record(0.5)))
+    worse, better = text.split("D is better than A: ")
+    assert worse.startswith("B is worse than A: ")
+    assert "C" not in worse.replace("CPU", "")
+    assert "p99 at" in better

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from sojourn import units
 from sojourn.errors import RunFault
 
 
@@ -15,12 +16,22 @@ class Bounds:
     Attributes:
         rows: that are read; further ones are left.
         seconds: that it may take, with the reading of the records.
-        memory: of the whole database, as DuckDB has it, such as `1GB`. Nothing goes to a disk.
+        memory: of the whole database, as DuckDB has it, such as `1GB`, and of all that a query
+            takes beside it. Nothing goes to a disk.
     """
 
     rows: int
     seconds: float
     memory: str
+
+    @property
+    def bytes(self) -> int:
+        """The memory as a number.
+
+        >>> Bounds(rows=1, seconds=1.0, memory="50MB").bytes
+        50000000
+        """
+        return units.parse_bytes(self.memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ A person may wait as long as they like and end a query by ^C. Others get `Bounds
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -59,9 +61,9 @@ Result = TypeVar("Result")
 
 def _empty(bounds: Bounds | None) -> duckdb.DuckDBPyConnection:
     """A database in memory, within bounds on memory and threads."""
-    base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=ALONE)
+    own = ALONE if bounds is None else {**ALONE, "threads": "1"}  # others would start first
+    base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=own)
     if bounds is not None:
-        base.execute("SET threads = 1")
         base.execute("SET temp_directory = ''")  # else it would fill the disk instead of memory
         base.execute(f"SET memory_limit = '{bounds.memory}'")
     return base
@@ -182,8 +184,9 @@ def query(
     has_resources = USED in statement.lower()
     time = Time(bounds.seconds) if bounds else None
     in_time = time.refuse_late if time else None
-    outcome = list(gather.parts(results, on_fault, has_resources=has_resources, before=in_time))
+    parts = gather.parts(results, on_fault, has_resources=has_resources, before=in_time)
     try:
+        outcome = list(parts)
         with contextlib.closing(_empty(bounds)) as base:
             # A record may have many factors, and each is a column: that takes time, too.
             _in_time(base, lambda _: _fill(base, outcome, has_resources=has_resources), time)
@@ -194,6 +197,12 @@ def query(
             at="sojourn sql",
             fix="select fewer rows and columns, or aggregate them",
         ) from None
+
+
+def warm_up(bounds: Bounds | None = None) -> None:
+    """Query nothing once, because libraries reserve much address space that they do not use."""
+    patient = replace(bounds, seconds=60.0) if bounds else None
+    query(Path(os.devnull) / "none", "select 1", bounds=patient)
 
 
 def _answer(base: duckdb.DuckDBPyConnection, statement: str, most: int, time: Time | None) -> Table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sojourn.plan import make
 from sojourn.plan.points import Outcome, Phase
 from sojourn.questions.compare import asks
+from sojourn.samples.failed import SHARE_MAX
 from sojourn.spec import Study
 from sojourn.spec.sides import P999
 
@@ -38,7 +39,8 @@ class Runs:
     """The valid runs of one service in a block.
 
     Attributes:
-        loaded: under the offered load; None: the queue grew, or no time is compared.
+        loaded: under the offered load; None: the queue grew or too many requests failed, so its
+            times are endless; or no time is compared.
         full: in a closed loop; None: max RPS is not compared.
     """
 
@@ -62,26 +64,54 @@ def phases(study: Study) -> tuple[Phase, ...]:
 
 
 def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[Block]:
-    """The blocks in which every service has all runs that its numbers take."""
+    """The blocks in which every service has all runs that its numbers take.
+
+    One in which all services fail is left out: then it is what they are asked that is wrong.
+    """
+    whole = []
+    for block in _tried(outcomes):
+        each = _each(study, block)
+        known = {label: runs for label, runs in each.items() if runs is not None}
+        if len(known) == len(each) and not all(_fails(block, label) for label in each):
+            whole.append(known)
+    return whole
+
+
+def left_out_of(study: Study, outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """How many blocks are left out because a service had no valid run, by service.
+
+    A block counts once every service had its turn. A service that is often left out is not as the
+    other blocks show it.
+    """
+    results: dict[str, int] = {}
+    for block in _tried(outcomes):
+        each = _each(study, block)
+        if all((label, phase) in block for label in each for phase in phases(study)):
+            for label in (label for label, runs in each.items() if runs is None):
+                results[label] = results.get(label, 0) + 1
+    return results
+
+
+Tried = Mapping[tuple[str, Phase], Sequence[Outcome]]  # of a block: the runs of each service
+
+
+def _each(study: Study, block: Tried) -> dict[str, Runs | None]:
+    """The runs of each service in a block."""
+    return {label: _runs(block, label, phases(study)) for label in asks.of(study).services}
+
+
+def _tried(outcomes: Sequence[Outcome]) -> list[Tried]:
+    """All runs, by block, in order."""
     results: dict[int, dict[tuple[str, Phase], list[Outcome]]] = {}
     for outcome in outcomes:
         point = outcome.point
         if point.phase in {PHASE, FULL}:
             block = results.setdefault(point.repeat, {})
             block.setdefault((point.service, point.phase), []).append(outcome)
-    labels, wanted = asks.of(study).services, phases(study)
-    whole: list[Block] = []
-    for number in sorted(results):
-        each = {label: _runs(results[number], label, wanted) for label in labels}
-        known = {label: runs for label, runs in each.items() if runs is not None}
-        if len(known) == len(labels):
-            whole.append(known)
-    return whole
+    return [results[number] for number in sorted(results)]
 
 
-def _runs(
-    block: Mapping[tuple[str, Phase], Sequence[Outcome]], label: str, wanted: Sequence[Phase]
-) -> Runs | None:
+def _runs(block: Tried, label: str, wanted: Sequence[Phase]) -> Runs | None:
     """Those of one service; None if one that is wanted is not there, or not valid."""
     valid: dict[Phase, Outcome | None] = {}
     for phase in wanted:
@@ -89,11 +119,17 @@ def _runs(
         believed = [outcome for outcome in own if outcome.is_believed]
         if believed:
             valid[phase] = believed[0]
-        elif phase is PHASE and make.is_overloaded(own):
-            valid[phase] = None  # more than is served: its times are endless
+        elif phase is PHASE and (make.is_overloaded(own) or _fails(block, label)):
+            valid[phase] = None  # more than is served, or failed: its times are endless
         else:
             return None
     return Runs(loaded=valid.get(PHASE), full=valid.get(FULL))
+
+
+def _fails(block: Tried, label: str) -> bool:
+    """Whether a service failed too many requests by itself, in every run of a block."""
+    own = block.get((label, PHASE), ())
+    return bool(own) and all(one.failed > SHARE_MAX * one.requests for one in own)
 
 
 def value_of(runs: Runs, number: str) -> float:

@@ -176,6 +176,7 @@ def test_a_queue_that_grows_is_endless_and_cpu_time_that_is_not_counted_is_missi
     rows = {row.number: row for row in compared.rows}
     assert rows["p99"].judgement is Judgement.WORSE
     assert rows["p99"].ratio == math.inf
+    assert compared.verdict is Verdict.VIOLATED, "its shield is not known, and not another one"
     assert (rows["CPU per request"].ratio, rows["CPU per request"].pairs) == (None, 0)
     text = report.text(found(study, done), parts(), 100)
     assert "∞ times" in text

@@ -62,6 +62,8 @@ class Compared(Section):
         offered_rps: load of every service; 0: only max RPS is compared.
         is_traced: services were traced after the answer.
         moved: which stage moved, of each service that was traced.
+        left_out: (label, blocks that are left out because it had no valid run).
+        lacking: numbers that no block has of both, if they alone keep a gate from its answer.
     """
 
     called: tuple[tuple[str, str], ...] = ()
@@ -75,3 +77,5 @@ class Compared(Section):
     offered_rps: float = 0.0
     is_traced: bool = False
     moved: tuple[Moved, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+    lacking: tuple[str, ...] = ()

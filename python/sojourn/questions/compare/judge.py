@@ -18,7 +18,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.questions.compare import asks, block_runs, plan
 from sojourn.questions.compare.compared import Compared, Row
-from sojourn.questions.compare.words import with_words
+from sojourn.questions.compare.words import CPU_TITLE, with_words
 from sojourn.spec import ServiceSpec, Study
 from sojourn.stats import gate_rule, paired_ratio, restarts, visible_change
 from sojourn.stats.gate_rule import Ruling
@@ -27,7 +27,7 @@ from sojourn.stats.paired_ratio import Judgement, Limits, Paired
 
 CPU = "cpu"
 _WITHIN = re.compile(r"--within (\S+)")
-TITLES = {CPU: "CPU per request", block_runs.MAX_RPS: "max RPS"}
+TITLES = {CPU: CPU_TITLE, block_runs.MAX_RPS: "max RPS"}
 
 
 class CompareAnswer(Answer):
@@ -57,9 +57,11 @@ class CompareAnswer(Answer):
             _row(data.study, name, values, blocks, judged.get(name))
             for name, values in logs.items()
         )
-        gate = None
+        gate, lacking = None, ()
         if asked.gate:
             gate = gate_rule.decide(family, asked.max_regression, asked.alpha)
+            if gate.ruling is Ruling.FINE and (lacking := _lacking(logs, family)):
+                gate = replace(gate, ruling=Ruling.OPEN)
         wall_s = sum(outcome.wall_s for outcome in outcomes)
         section = Compared(
             called=called(data.study),
@@ -74,16 +76,18 @@ class CompareAnswer(Answer):
             block_s=wall_s / len(blocks) if blocks else 0.0,
             is_traced=any(m.outcome.point.phase is block_runs.TRACED for m in data.measured),
             offered_rps=max(o.point.offered_rps or 0.0 for o in outcomes),
+            left_out=tuple(block_runs.left_out_of(data.study, outcomes).items()),
+            lacking=lacking,
         )
         return with_words(data.study, section, gate, _unlike(blocks))
 
     def settle(self, findings: Findings) -> Settle | None:
         """The same command with the time that the target takes, or four times as much."""
         section = findings.section(Compared)
-        if section is None or section.ruling not in {None, Ruling.OPEN}:
+        if section is None or section.lacking or section.ruling not in {None, Ruling.OPEN}:
             return None
         now_s = section.blocks * section.block_s
-        rows = [row for row in section.rows if row.judgement is Judgement.OPEN]
+        rows = [row for row in section.rows if row.judgement is Judgement.OPEN and row.pairs]
         if not rows and section.verdict is not Verdict.UNKNOWN:
             return None
         needed = [row.blocks_for * section.block_s for row in rows if row.blocks_for]
@@ -100,6 +104,11 @@ class CompareAnswer(Answer):
         if section is None:
             return None
         return count((row.judgement is not Judgement.OPEN for row in section.rows), "numbers")
+
+
+def _lacking(logs: block_runs.Logs, family: block_runs.Logs) -> tuple[str, ...]:
+    """Numbers that are asked for, and that no block has of both services."""
+    return tuple(_title(name.rpartition("/")[2]) for name in logs if name not in family)
 
 
 def _with_time(command: str, seconds: float) -> str:
@@ -133,7 +142,8 @@ def _unlike(blocks: Sequence[block_runs.Block]) -> str:
     for block in blocks:
         for label, runs in block.items():
             shields.setdefault(label, set()).update(outcome.shield for outcome in runs.all)
-    if len({frozenset(each) for each in shields.values()}) <= 1:
+    # A service whose times are endless has no run that says which shield it had.
+    if len({frozenset(each) for each in shields.values() if each}) <= 1:
         return ""
     each = ", ".join(f"{label} {'/'.join(sorted(names))}" for label, names in shields.items())
     return f"the services ran under unlike shields ({each}); compare with --no-shield"

@@ -15,11 +15,13 @@ from sojourn.stats.gate_rule import Decision, Ruling
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.units import show_count, show_ns, show_s
 
+CPU_TITLE = "CPU per request"
+
 
 def with_words(study: Study, section: Compared, gate: Decision | None, unlike: str) -> Compared:
     """With the answer in words, the verdict, and what an open one would take."""
     text, verdict = _gate_words(study, section, gate) if gate else _words(study, section)
-    reasons = [_takes(section)] if verdict is Verdict.UNKNOWN else []
+    reasons = [_takes(section)] if verdict is Verdict.UNKNOWN and not section.lacking else []
     if unlike:  # then it is the shield that is compared
         text = f"Whether {' or '.join(asks.of(study).services[1:])} is worse cannot be decided."
         verdict, reasons = Verdict.UNKNOWN, [unlike]
@@ -28,7 +30,7 @@ def with_words(study: Study, section: Compared, gate: Decision | None, unlike: s
     return replace(
         section,
         headline=text,
-        answer=text + note,
+        answer=text + note + _left_out(section),
         verdict=verdict,
         reasons=tuple(reasons),
         leads=True,
@@ -40,6 +42,9 @@ def _words(study: Study, section: Compared) -> tuple[str, Verdict]:
         [row for row in section.rows if row.judgement is judgement]
         for judgement in (Judgement.WORSE, Judgement.BETTER, Judgement.OPEN)
     )
+    # A service elsewhere has no CPU time here, and no time would show it.
+    uncounted = [row for row in open_ if not row.pairs and row.number == CPU_TITLE]
+    open_ = [row for row in open_ if row not in uncounted or len(uncounted) == len(section.rows)]
     texts = [
         f"{rows[0].service} is {word} than {section.first}: {_listed(rows)}."
         for service in asks.of(study).services[1:]
@@ -57,10 +62,9 @@ def _words(study: Study, section: Compared) -> tuple[str, Verdict]:
             Verdict.UNKNOWN
         )
     limit = f"{100 * asks.of(study).same:.3g} %"
-    return (
-        f"{others} and {section.first} differ by less than {limit} in every number.",
-        Verdict.HOLDS,
-    )
+    what = ", ".join(dict.fromkeys(row.number for row in section.rows if row.pairs))
+    where = f"in {what}; CPU time was not counted" if uncounted else "in every number"
+    return f"{others} and {section.first} differ by less than {limit} {where}.", Verdict.HOLDS
 
 
 def _gate_words(study: Study, section: Compared, gate: Decision | None) -> tuple[str, Verdict]:
@@ -83,8 +87,20 @@ def _gate_words(study: Study, section: Compared, gate: Decision | None) -> tuple
             f"after {gate.first} blocks, and fresh blocks did not confirm it."
         )
         return text, Verdict.UNKNOWN
-    text = f"Whether {second} is worse than {section.first} by more than {limit} cannot be decided."
-    return text, Verdict.UNKNOWN
+    text = f"Whether {second} is worse than {section.first} by more than {limit} cannot be decided"
+    if section.lacking:
+        names = ", ".join(section.lacking)
+        fix = "longer runs do not help: choose others with --numbers"
+        return f"{text}, because no block has {names} of both ({fix}).", Verdict.UNKNOWN
+    return f"{text}.", Verdict.UNKNOWN
+
+
+def _left_out(section: Compared) -> str:
+    """How many blocks are left out, because a service that fails often is not what they show."""
+    if not section.left_out:
+        return ""
+    each = " and ".join(f"{count} times {label}" for label, count in section.left_out)
+    return f" Blocks are left out because a service had no valid run: {each}."
 
 
 def _listed(rows: Sequence[Row]) -> str:

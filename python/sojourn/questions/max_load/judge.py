@@ -32,7 +32,7 @@ class MaxLoadAnswer(Answer):
         """The search as far as it has come; None before it was begun."""
         if finding.qos is None:
             return None
-        most = worst.judge(data, data.of(spec.label), progress, finding.qos)
+        most = worst.judge(data, data.of(spec.label), progress, finding.qos, finding.limit)
         if most is None:
             return None
         text = answer.headline(finding.having(self.name, most), data.workers.get(spec.label))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from sojourn.analysis import limit, rerun
+from sojourn.analysis import rerun
 from sojourn.analysis.reasons import topic
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import OF_STARTS, Border, MaxLoad, Scheduled, is_closed
-from sojourn.findings.limit import By
+from sojourn.findings.limit import By, Limit
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan import starts
@@ -50,7 +50,11 @@ _QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
 
 def judge(
-    data: StudyData, measured: Sequence[Measured], progress: Progress, qos: Qos
+    data: StudyData,
+    measured: Sequence[Measured],
+    progress: Progress,
+    qos: Qos,
+    limit: Limit | None,
 ) -> MaxLoad | None:
     """What the search of one service found; None if it was not begun.
 
@@ -59,6 +63,7 @@ def judge(
         measured: points of this service.
         progress: how far its plan has come.
         qos: its target.
+        limit: who limits the service, other than its CPUs.
     """
     search, axis, target = search_of(progress), progress.axis, progress.target
     if search is None or axis is None or target is None:
@@ -68,7 +73,7 @@ def judge(
     border = _border(search.posterior, search.trials, axis) if search.posterior else None
     border = border and replace(border, start_rps=_of_one(border, search.trials, axis, target))
     verdict, reasons = _verdict(search, border, outcomes)
-    if border and (limited := _refused(border, measured) or _limited(border, outcomes)):
+    if border and (limited := _refused(border, limit) or _limited(border, outcomes)):
         verdict, reasons = Verdict.UNKNOWN, (limited, *reasons)
     is_ended = search.next is None or data.is_complete  # else the study's own command goes on
     return MaxLoad(
@@ -128,15 +133,14 @@ def _verdict(
     return (Verdict.UNKNOWN, (doubt,)) if doubt else (Verdict.HOLDS, ())
 
 
-def _refused(border: Border, measured: Sequence[Measured]) -> str:
+def _refused(border: Border, limit: Limit | None) -> str:
     """That requests near the border are refused while CPUs are idle; "" if it is not so.
 
     With HTTP 503 too, which is what NGINX's limits answer unless they are set to another status.
     """
-    known = limit.find(measured)
-    if known is None or known.by is not By.REFUSALS or not known.is_idle:
+    if limit is None or limit.by is not By.REFUSALS or not limit.is_idle:
         return ""
-    return known.text if border.interval_rps.hi >= LIMIT_NEAR * known.from_rps else ""
+    return limit.text if border.interval_rps.hi >= LIMIT_NEAR * limit.from_rps else ""
 
 
 def _limited(border: Border, outcomes: Sequence[Outcome]) -> str:

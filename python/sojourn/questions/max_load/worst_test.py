@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from sojourn.analysis import rerun
+from sojourn.analysis import limit, rerun, service
 from sojourn.analysis.queue import QUEUES
 from sojourn.analysis.served import Served
 from sojourn.findings.findings import Qos
@@ -21,7 +21,7 @@ from sojourn.plan.points import Misses
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
-from sojourn.questions.max_load import section, worst
+from sojourn.questions.max_load import judge, section, worst
 from sojourn.questions.max_load.plan import search_of
 from sojourn.samples.failed import LIMITED
 from sojourn.spec import Study
@@ -36,7 +36,8 @@ def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
         for o in outcomes
     )
     data = StudyData(study=of, measured=measured, questions=PLANS)
-    max_load = worst.judge(data, measured, progress(of, of.services[0], outcomes, PLANS), QOS)
+    state = progress(of, of.services[0], outcomes, PLANS)
+    max_load = worst.judge(data, measured, state, QOS, limit.find(measured))
     assert max_load is not None
     return max_load
 
@@ -390,7 +391,18 @@ def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
 def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
     of = quick()
     data = StudyData(study=of, measured=(), questions=PLANS)
-    assert worst.judge(data, (), progress(of, of.services[0], (), PLANS), QOS) is None
+    assert worst.judge(data, (), progress(of, of.services[0], (), PLANS), QOS, None) is None
+
+
+def test_who_limits_a_service_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    of, outcomes = whole_of(imagine)
+    measured = tuple(Measured(outcome=o) for o in outcomes)
+    looked: list[int] = []
+    monkeypatch.setattr(limit, "find", lambda runs: looked.append(len(runs)))
+    data = StudyData(study=of, measured=measured, questions=PLANS)
+    answers = {"max_load": judge.KIND}
+    assert service.find(data, of.services[0], answers).section(MaxLoad)
+    assert looked == [len(measured)]
 
 
 class FixedPosterior:
