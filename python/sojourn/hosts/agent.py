@@ -190,12 +190,13 @@ class Agent:
             return None
 
     def look(self) -> Facts:
-        """How the run goes: its last line of progress; at its end, why it failed."""
+        """How the run goes: its last line of progress; at its end, why it failed; the time here."""
         self._heard_s = time.monotonic()
-        run = self._run
-        if run is None:
-            return {"is_over": True, "line": {}, "fault": None}
-        return {"is_over": run.is_over, "line": dict(run.watch.line), "fault": run.fault}
+        run, result = self._run, {"is_over": True, "line": {}, "fault": None}
+        if run is not None:
+            line = dict(run.watch.line)
+            result = {"is_over": run.is_over, "line": line, "fault": run.fault}
+        return {**result, "stamp": time.monotonic_ns()}
 
     def take(self, name: str) -> bytes:
         """A file of the run that has ended; empty where there is none."""
