@@ -47,13 +47,14 @@ class Following:
         self._bounds: Bounds | None = None
         self._since_s, self._sent_ns = 0.0, 0
 
-    def begin(self, job: Job, turns: str) -> None:
+    def begin(self, job: Job, turns: str, study: str) -> None:
         """Give it its job. Others are asked how they go before it has answered.
 
         One that begins slowly would else be the end of the others, which take a driver that does
         not ask for one that is dead.
         """
-        self._pending, self._since_s = self.member.remote.ask("start", job, turns), time.monotonic()
+        self._since_s = time.monotonic()
+        self._pending = self.member.remote.ask("start", job, turns, study)
         self._is_beginning = True
 
     def beat(self) -> None:
@@ -119,9 +120,9 @@ def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Wa
     """
     following = [Following(member) for member in crew.members]
     try:
-        for one, job in zip(following, jobs, strict=True):
+        for nth, (one, job) in enumerate(zip(following, jobs, strict=True)):
             with _lost(crew, one.member):
-                one.begin(dict(job), turns if "turns" in job else "")
+                one.begin(dict(job), turns if "turns" in job else "", crew.turns.get(nth, ""))
         own = [{**job, "start_at": 0} for job in jobs]  # which is of another clock
         over_s = time.monotonic() + ahead_s + max(map(generator_job.load_length_s, own))
         length_s = ahead_s + max(map(generator_job.length_s_max, own)) + SILENT_S

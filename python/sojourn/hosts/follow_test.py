@@ -47,6 +47,8 @@ class Watched(Watcher):
 class Crew:
     """Knows who was lost, as `crew.Crew` says it."""
 
+    turns: Mapping[int, str] = {}
+
     def __init__(self, *agents: Agent) -> None:
         clock = HostClock((same(time.monotonic_ns()),))
         self.members = [SimpleNamespace(remote=agent, clock=clock) for agent in agents]

@@ -63,6 +63,7 @@ class Host:
         job: keys of the job that are otherwise there.
         is_silent: whether it does not answer a call of that name any more.
         lease_s: of its agent.
+        is_shared: it is no machine of its own, so no study holds it.
     """
 
     offset_ns: int = 0
@@ -74,6 +75,7 @@ class Host:
     job: Mapping[str, Any] = field(default_factory=dict)
     is_silent: Callable[[str], bool] = lambda _: False
     lease_s: float = 4.0
+    is_shared: bool = True
 
     def there(self, ns: int) -> int:
         """Its clock at a time of this machine's."""
@@ -136,9 +138,10 @@ class Planted:
         if name == "stamp":
             return self.host.there(agent.stamp())
         if name == "start":
-            job, *more = args
+            job, turns, study = args
             start_at = self.host.here(job["start_at"])
-            return agent.start({**job, **self.host.job, "start_at": start_at}, *more)
+            job = {**job, **self.host.job, "start_at": start_at}
+            return agent.start(job, turns, "" if self.host.is_shared else study)
         answer = getattr(agent, name)(*args)
         if name == "look":
             answer["stamp"] = self.host.there(answer["stamp"])
