@@ -188,7 +188,8 @@ class Station:
     def _look(self, reply: Mapping[str, Any]) -> None:
         if reply["say"] == "event":
             text = f"{in_line(reply['text'])} (on {self.node.text})"
-            self._show(Event(step=reply["step"], text=text, service=reply["service"]))
+            step, service = in_line(reply["step"]), in_line(reply["service"])
+            self._show(Event(step=step, text=text, service=service))
         elif reply["say"] == "fault":
             raise fault_of(reply, self.text)
         elif reply["say"] in {"ended", "lost"}:
