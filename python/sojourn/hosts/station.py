@@ -150,6 +150,10 @@ class Station:
         """Say something to its stage."""
         self.ask("stage_tell", {"do": do, **more})
 
+    def send(self, do: str, **more: Any) -> Pending:
+        """The same, without waiting for the agent."""
+        return self.asked("stage_tell", {"do": do, **more})
+
     def fileno(self) -> int:
         """Readable once something was heard."""
         return self._heard.fileno()
@@ -257,8 +261,9 @@ class Station:
             self._thread = None
         remote, self._remote = self._remote, None
         if remote is not None:
+            longest_s = ANSWER_S_MAX + (0.0 if self.is_lost else END_S_MAX)
             with contextlib.suppress(LostError):
-                remote.ask("stage_close", END_S_MAX).result(END_S_MAX + ANSWER_S_MAX)
+                remote.ask("stage_close", END_S_MAX).result(longest_s)
             remote.end()
 
 
