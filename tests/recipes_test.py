@@ -125,6 +125,8 @@ echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0") $*" in
     "scontrol show hostnames"*) printf '%s\\n' ${NODES:-one two three} ;;
     *"hostname --all-ip-addresses") echo "$ADDRESSES" ;;
+    *"ray status"*) exit "${HEADLESS:-0}" ;;
+    *"ray.nodes()"*) echo "${ALIVE:-3}" ;;
 esac
 """
 
@@ -184,6 +186,26 @@ def test_the_batch_file_starts_a_head_clients_and_the_study_in_order(tmp_path: P
     assert study.endswith(
         "sojourn run my.toml --hosts 10.0.0.1:20077 --set hosts.address=10.0.0.1 --profile quick"
     )
+
+
+@pytest.mark.parametrize(
+    ("about", "why", "starts"),
+    [
+        ({"HEADLESS": "1"}, "Ray's head does not answer within 0 s", 1),
+        ({"ALIVE": "2"}, "fewer than 3 nodes are in Ray's cluster within 0 s", 3),
+        ({"ALIVE": "nonsense"}, "fewer than 3 nodes", 3),
+    ],
+)
+def test_a_cluster_that_is_not_whole_measures_nothing(
+    about: dict[str, str], why: str, starts: int, tmp_path: Path
+) -> None:
+    """A study takes the nodes that are there: one that comes later is no client."""
+    done = batch(tmp_path, ADDRESSES="10.0.0.1", SOJOURN_WAIT_S="0", **about)
+    assert done.returncode == 4
+    assert why in done.stderr
+    lines = calls_of(tmp_path)
+    assert not [line for line in lines if "sojourn run" in line]
+    assert len([line for line in lines if "ray start" in line]) == starts
 
 
 def test_the_batch_file_wants_a_node_for_each_client(tmp_path: Path) -> None:

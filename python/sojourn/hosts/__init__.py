@@ -26,8 +26,10 @@ from sojourn.spec import Study
 __all__ = ["Away", "Fleet", "fleet", "source"]
 
 
-def fleet(study: Study, show: Show, facts: Facts) -> Fleet:
+def fleet(study: Study, show: Show, facts: Facts, *, is_forced: bool = False) -> Fleet:
     """The clients of a study with `[hosts]`; what is started here stays off the server's CPUs.
+
+    They have their machines to themselves, unless `is_forced`.
 
     Raises:
         SpecFault, HostFault, RunFault: they cannot be had.
@@ -36,7 +38,8 @@ def fleet(study: Study, show: Show, facts: Facts) -> Fleet:
 
     assert study.hosts is not None  # noqa: S101  # asked of a study that has them
     with lab_cpus.on(place(facts.topology).housekeeping):
-        return Fleet(study.hosts, ray_engine.connect(study.hosts), show)
+        name = "" if is_forced else study.name
+        return Fleet(study.hosts, ray_engine.connect(study.hosts), show, study=name)
 
 
 @contextmanager
@@ -48,7 +51,7 @@ def source(study: Study, show: Show, facts: Facts, *, is_forced: bool = False) -
     """
     assert study.hosts is not None  # noqa: S101
     with (
-        fleet(study, show, facts) as clients,
+        fleet(study, show, facts, is_forced=is_forced) as clients,
         closing(Away(study, clients, show, is_forced=is_forced)) as away,
     ):
         yield Source(

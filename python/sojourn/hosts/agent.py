@@ -19,23 +19,23 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from sojourn import disk
-from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.errors import Fault, RunFault
 from sojourn.hosts import pack
 from sojourn.hosts.about import about, ticks
-from sojourn.hosts.answers import FILE_BYTES
+from sojourn.hosts.answers import FILE_BYTES, plain
 from sojourn.hosts.engine import Facts
 from sojourn.hosts.network import RoundTrips
 from sojourn.hosts.stage import ORDER_S, StageProgram
 from sojourn.hosts.turns import TURNS, Turns
 from sojourn.places.process import Process
-from sojourn.run import generator, journal, work
+from sojourn.run import generator, journal, turn, work
 from sojourn.run.generator import Watcher
 from sojourn.run.generator_job import PROGRAM, Files
 from sojourn.run.restore import restore
+from sojourn.run.watch import nothing
 
 LEASE_S = 4.0  # with a second for the end, nothing runs five seconds after the driver is gone
 PARTS = {"result": "load.json", "log": "load.log", "hlog": "load.hlog", "raw": "raw.parquet"}
@@ -86,12 +86,14 @@ class _Watch(Watcher):
 class _Run:
     """One run of the generator, in a thread of its own."""
 
-    def __init__(self, job: Mapping[str, Any], turns: str) -> None:
-        self.watch = _Watch()
+    def __init__(self, job: Mapping[str, Any], turns: str, study: str) -> None:
+        self.watch, self._machine = _Watch(), contextlib.ExitStack()
         self.fault: dict[str, str] | None = None
         self.journal = journal.Journal.create()
         self._turns: Turns | None = None
         try:
+            if study:
+                self._machine.enter_context(turn.taken(study, nothing))
             self._turns = Turns(turns, self.journal) if turns else None
             self.folder, self._entry = work.make(self.journal, None)
         except BaseException:
@@ -114,6 +116,7 @@ class _Run:
             text = f"{type(error).__name__}: {error}"
             self.fault = {"kind": "run", "what": text, "at": PROGRAM, "fix": "report this"}
         finally:
+            self._machine.close()
             self.trips.end()
 
     @property
@@ -132,6 +135,7 @@ class _Run:
         return True
 
     def _end(self) -> None:
+        self._machine.close()
         if self._turns is not None:
             self._turns.remove()
         self.journal.close()
@@ -159,23 +163,20 @@ class Agent:
         undone, self._undone = [*self._undone, *restore()], []
         return [asdict(one) for one in undone]
 
-    def keep_to(self, cpus: list[int]) -> None:
-        """Keep the agent itself to some CPUs; the generator has others."""
-        for task in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(int(task.name), cpus)
-
     def stamp(self) -> int:
         """The time here, ns of `CLOCK_MONOTONIC`, which the start of a job is given in."""
         self._heard_s = time.monotonic()
         return time.monotonic_ns()
 
-    def start(self, job: Mapping[str, Any], turns: str = "") -> dict[str, str] | None:
+    def start(
+        self, job: Mapping[str, Any], turns: str = "", study: str = ""
+    ) -> dict[str, str] | None:
         """Start the generator; how it goes is to be asked for.
 
         Args:
             job: its keys, with the start by the clock of this host.
             turns: name of a folder for the file by which clients of this host take turns.
+            study: that holds this host while load runs; "": it does so already, or none does.
 
         Returns:
             Why it could not be started, or None.
@@ -184,18 +185,19 @@ class Agent:
             self._heard_s = time.monotonic()
             self._drop("another run begins")
             try:
-                self._run = _Run(job, turns)
+                self._run = _Run(job, turns, study)
             except Fault as fault:
                 return plain(fault)
             return None
 
     def look(self) -> Facts:
-        """How the run goes: its last line of progress; at its end, why it failed."""
+        """How the run goes: its last line of progress; at its end, why it failed; the time here."""
         self._heard_s = time.monotonic()
-        run = self._run
-        if run is None:
-            return {"is_over": True, "line": {}, "fault": None}
-        return {"is_over": run.is_over, "line": dict(run.watch.line), "fault": run.fault}
+        run, result = self._run, {"is_over": True, "line": {}, "fault": None}
+        if run is not None:
+            line = dict(run.watch.line)
+            result = {"is_over": run.is_over, "line": line, "fault": run.fault}
+        return {**result, "stamp": time.monotonic_ns()}
 
     def take(self, name: str) -> bytes:
         """A file of the run that has ended; empty where there is none."""
@@ -290,9 +292,3 @@ class Agent:
             run.thread.join(1.0)
             if not run.is_over:
                 os._exit(1)
-
-
-def plain(fault: Fault) -> dict[str, str]:
-    """A fault as it is handed over."""
-    kind = "spec" if isinstance(fault, SpecFault) else "run"
-    return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}

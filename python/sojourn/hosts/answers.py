@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sojourn.errors import Fault, SpecFault
 from sojourn.hosts.engine import Facts, LostError
 
 FILE_BYTES = 1 << 30  # of one file that is handed over
@@ -60,6 +61,12 @@ def fault(answer: object) -> dict[str, str] | None:
     with sensible():
         own = table(answer)
         return {key: str(own[key])[:TEXT_MAX] for key in PARTS}
+
+
+def plain(fault: Fault) -> dict[str, str]:
+    """A fault as it is handed over."""
+    kind = "spec" if isinstance(fault, SpecFault) else "run"
+    return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}
 
 
 def content(answer: object) -> bytes:

@@ -20,8 +20,9 @@ from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import answers, copies, parts
+from sojourn.hosts.chosen import named
 from sojourn.hosts.clock import Exchange, reading
-from sojourn.hosts.crew import RESUMES, named
+from sojourn.hosts.crew import RESUMES
 from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
@@ -148,6 +149,7 @@ class Away:
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
     ) -> list[Mapping[str, Any]]:
         """Offer loads while observers look on; as `Fleet.offer`."""
+        self._fleet.held = [one.facts for one in (*self._servers.values(), *self._neighbours)]
         if not self._observers:
             return self._fleet.offer(loads, ledger, watcher)
         looks = Looks(self._ready(self._observers), watcher or Watcher())

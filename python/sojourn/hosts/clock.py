@@ -86,6 +86,31 @@ def reading(exchanges: Sequence[Exchange]) -> Reading:
     )
 
 
+class Bounds:
+    """Between which an offset is, exchange by exchange: a clock that is set leaves them at once.
+
+    Two readings ten minutes apart allow for 300 ms of drift, behind which a jump can hide.
+    """
+
+    def __init__(self, last: Reading) -> None:
+        """From a reading on."""
+        self._low, self._high, self._at_ns = last.low_ns, last.high_ns, last.at_ns
+
+    def add(self, one: Exchange) -> None:
+        """One more exchange, later than all before.
+
+        Raises:
+            JumpedError: it does not follow from those by any drift.
+        """
+        reach = DRIFT_MAX * max(0, one.back_ns - self._at_ns)
+        low = max(self._low - reach, one.stamp_ns - one.back_ns)
+        high = min(self._high + reach, one.stamp_ns - one.sent_ns)
+        if low > high:
+            seconds = (one.back_ns - self._at_ns) / 1e9
+            raise JumpedError(f"the clock jumped by {(low - high) / 1e6:.3f} ms in {seconds:.1f} s")
+        self._low, self._high, self._at_ns = low, high, one.sent_ns
+
+
 def exchanges_max(clients: int) -> int:
     """How often each clock is read at most: together some `EXCHANGES_ALL`, half a second.
 

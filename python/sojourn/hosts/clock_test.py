@@ -9,6 +9,7 @@ import pytest
 
 from sojourn.hosts.clock import (
     DRIFT_MAX,
+    Bounds,
     Exchange,
     HostClock,
     JumpedError,
@@ -107,3 +108,36 @@ def test_starts_are_as_far_apart_as_they_can_be() -> None:
     starts = [Reading(at_ns=at, offset_ns=0, error_ns=error) for at, error in ((0, 7), (5, 1))]
     assert spread_ns([*starts, same(2)]) == 13
     assert spread_ns([same(4), same(4)]) == 0
+
+
+def watched(draw: Random, clock: Callable[[int], int], seconds: int) -> str:
+    """What is seen of a clock that is asked once a second, over a way of a millisecond or more."""
+    bounds = Bounds(reading(exchanged(draw, clock, SECOND)))
+    try:
+        for second in range(2, seconds):
+            for one in exchanged(draw, clock, second * SECOND, n=1):
+                bounds.add(one)
+    except JumpedError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("drift", [0.0, 100e-6, -100e-6])
+@pytest.mark.parametrize("jump_ms", [30, -30])
+def test_a_jump_in_ten_minutes_is_seen_within_seconds(drift: float, jump_ms: int) -> None:
+    """Two readings ten minutes apart allow for 300 ms of drift."""
+    draw, steady = Random(7), host(SECOND, drift)  # noqa: S311
+
+    def jumps(ns: int) -> int:
+        return steady(ns) + jump_ms * MS * (ns > 300 * SECOND)
+
+    assert "the clock jumped by" in watched(draw, jumps, 600)
+    ends = [reading(exchanged(draw, jumps, at * SECOND)) for at in (1, 600)]
+    HostClock((ends[0],)).with_reading(ends[1])  # by its ends alone it is a drift
+
+
+@pytest.mark.parametrize("drift", [0.0, 100e-6, -0.99 * DRIFT_MAX, 0.99 * DRIFT_MAX])
+def test_a_clock_that_drifts_stays_within_its_bounds(drift: float) -> None:
+    for seed in range(20):
+        draw = Random(seed)  # noqa: S311
+        assert not watched(draw, host(SECOND, drift), 300)

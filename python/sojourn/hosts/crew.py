@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.hosts import answers, clock, copies, parts
+from sojourn.hosts.chosen import chosen
 from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
 from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.spec.hosts import HostsSpec
@@ -75,52 +76,6 @@ class Member:
         self.remote.end()
 
 
-def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
-    """The node of each client.
-
-    Raises:
-        SpecFault: a name means none of them, or none is left for clients.
-    """
-    if spec.local:
-        return [nodes[0]] * spec.local
-    if spec.clients is None:
-        others = [node for node in nodes if not node.is_own and not _serves(spec, node)]
-        if not others:
-            raise SpecFault(
-                "the role clients has no host: the cluster has no node but this one",
-                at="hosts.clients",
-                fix="add nodes by `ray start --address …` on them, or name this one",
-            )
-        return others
-    result: list[Node] = []
-    for name in spec.clients:
-        called = _called(name, nodes, "hosts.clients")
-        result += called if "=" in name else called[:1]
-    return result
-
-
-def named(name: str, nodes: Sequence[Node], at: str) -> Node:
-    """The node that a role's name means: of several with a label the first.
-
-    Raises:
-        SpecFault: it means none of them.
-    """
-    return _called(name, nodes, at)[0]
-
-
-def _called(name: str, nodes: Sequence[Node], at: str) -> list[Node]:
-    called = [node for node in nodes if node.is_called(name)]
-    if not called:
-        known = ", ".join(node.text for node in nodes) or "none"
-        raise SpecFault(f"the cluster has no node '{name}'", at=at, fix=f"use one of: {known}")
-    return called
-
-
-def _serves(spec: HostsSpec, node: Node) -> bool:
-    """Whether it has another role, so that it is no client unless it is named as one."""
-    return any(node.is_called(name) for name in (spec.server, *spec.neighbours) if name)
-
-
 def counted(n: int) -> str:
     """A number of clients, for people.
 
@@ -148,6 +103,7 @@ class Crew:
             RunFault: an agent does not come.
         """
         self.engine, self.own, self._now, self._spec = engine, own, now, spec
+        self.turns: Mapping[int, str] = {}  # who holds its machine while load runs, for which study
         first = HostClock((same(now()),))
         self.members = [
             Member(nth=nth, node=node, remote=self._hired(node), clock=first)

@@ -39,6 +39,16 @@ def test_who_is_a_client_is_said_by_name_address_or_label() -> None:
     assert len(crew_module.chosen(twice, nodes)) == 2
 
 
+@pytest.mark.parametrize("role", ["server", "neighbours", "observers"])
+def test_who_has_another_role_is_a_client_only_if_it_is_named_as_one(role: str) -> None:
+    nodes = Cluster(Host(), Host(), Host()).nodes()
+    name: Any = "host1" if role == "server" else ("host1",)
+    others = crew_module.chosen(HostsSpec(at="auto", **{role: name}), nodes)
+    assert [node.name for node in others] == ["host0", "host2"]
+    both = HostsSpec(at="auto", clients=("host1", "host2"), **{role: name})
+    assert [node.name for node in crew_module.chosen(both, nodes)] == ["host1", "host2"]
+
+
 def test_a_host_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(SpecFault, match="no node 'host7'") as fault:
         Fleet(HostsSpec(at="auto", clients=("host7",)), Cluster(Host(), Host()))

@@ -10,6 +10,8 @@ from typing import Any
 from sojourn.actors import Actor, Role, Stage, measured
 from sojourn.errors import Fault
 from sojourn.hosts import answers
+from sojourn.hosts.crew import ANSWER_S_MAX
+from sojourn.hosts.engine import Pending
 from sojourn.hosts.station import Station, fault_of
 from sojourn.plan import Point, codec
 from sojourn.run.generator import Watcher
@@ -80,10 +82,16 @@ def _ago(folder: Path) -> dict[str, Any]:
 
 
 class Passing(Watcher):
-    """Passes seconds of load on to the stage of the server, and hears of its end."""
+    """Passes seconds of load on to the stage of the server, and hears of its end.
+
+    It does not wait for the server's agent: clients that are not asked meanwhile would take the
+    driver for dead. What comes before the agent has answered is left out.
+    """
 
     def __init__(self, server: Station, point: Point, show: Show) -> None:
         self._server, self._point, self._show = server, point, show
+        self._pending: Pending | None = None
+        self._since_s = 0.0
 
     @property
     def every_s(self) -> float:
@@ -99,7 +107,17 @@ class Passing(Watcher):
         self._server.look()
 
     def second(self, line: Mapping[str, Any]) -> None:
-        """Show a second of load, and pass it on."""
+        """Show a second of load, and pass it on.
+
+        Raises:
+            RunFault: the server's agent does not answer.
+        """
         key, service = self._point.key, self._point.service
         self._show(Event(step="measure", text=key, service=service, second=line))
-        self._server.tell("second", line=dict(line))
+        if self._pending is not None:
+            is_late = time.monotonic() - self._since_s > ANSWER_S_MAX
+            if not self._pending.is_there() and not is_late:
+                return
+            self._server.answer(self._pending, 0.0)
+        self._since_s = time.monotonic()
+        self._pending = self._server.send("second", line=dict(line))

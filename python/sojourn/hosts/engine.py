@@ -47,6 +47,10 @@ class SilentError(LostError):
 class Pending(Protocol):
     """An answer that is on its way."""
 
+    @property
+    def came_ns(self) -> int | None:
+        """When the answer was there, by the lab's monotonic clock; None: not yet, or unknown."""
+
     def is_there(self) -> bool:
         """Whether `result` would not wait."""
 

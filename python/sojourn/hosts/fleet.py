@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 from sojourn import disk
 from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
-from sojourn.hosts import follow, joined, pack, parts
+from sojourn.hosts import follow, joined, machine_turn, pack, parts
 from sojourn.hosts.about import about
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.engine import Engine, Facts
@@ -42,15 +42,25 @@ class Fleet:
     """The clients of a study."""
 
     def __init__(
-        self, spec: HostsSpec, engine: Engine, show: Show = nothing, own: Facts | None = None
+        self,
+        spec: HostsSpec,
+        engine: Engine,
+        show: Show = nothing,
+        own: Facts | None = None,
+        *,
+        study: str = "",
     ) -> None:
         """Hire the agents; `engine` is closed with it.
+
+        With the name of a study, their machines are its own while load runs.
 
         Raises:
             SpecFault, HostFault, RunFault: as `Crew`.
         """
         self._engine, self._show = engine, show
         self.serves: Facts | None = None  # of the host of the service, where that is another
+        self.held: Sequence[Facts] = ()  # of other hosts that the study holds throughout
+        self._study = study
         try:
             self.crew = Crew(spec, engine, own or about())
         except BaseException:
@@ -119,6 +129,9 @@ class Fleet:
         for ahead_s in AHEAD_S:
             turns = secrets.token_hex(8)
             facts = [member.facts for member in crew.members]
+            if self._study:
+                own = machine_turn.holders(facts, [crew.own, *self.held])
+                crew.turns = dict.fromkeys(own, self._study)
             jobs = parts.jobs(load.job, facts, self._host, turns)
             crew.read_clocks()
             try:

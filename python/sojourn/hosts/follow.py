@@ -17,6 +17,7 @@ from typing import Any
 from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import answers
+from sojourn.hosts.clock import Bounds, Exchange, JumpedError
 from sojourn.hosts.crew import Crew, Member
 from sojourn.hosts.engine import LostError, Pending
 from sojourn.run import generator_job
@@ -43,27 +44,30 @@ class Following:
         self.fault: Mapping[str, str] | None = None
         self._pending: Pending | None = None
         self._is_beginning = False
-        self._since_s = 0.0
+        self._bounds: Bounds | None = None
+        self._since_s, self._sent_ns = 0.0, 0
 
-    def begin(self, job: Job, turns: str) -> None:
+    def begin(self, job: Job, turns: str, study: str) -> None:
         """Give it its job. Others are asked how they go before it has answered.
 
         One that begins slowly would else be the end of the others, which take a driver that does
         not ask for one that is dead.
         """
-        self._pending, self._since_s = self.member.remote.ask("start", job, turns), time.monotonic()
+        self._since_s = time.monotonic()
+        self._pending = self.member.remote.ask("start", job, turns, study)
         self._is_beginning = True
 
     def beat(self) -> None:
         """Ask how it goes, if the last answer is there."""
         if self._pending is None and not self.is_over:
+            self._sent_ns = time.monotonic_ns()
             self._pending, self._since_s = self.member.remote.ask("look"), time.monotonic()
 
     def hear(self) -> bool:
         """Take the answer, if it is there; whether it has a new line of progress.
 
         Raises:
-            LostError: there is none, and there will be none.
+            LostError: there is none, and there will be none, or its host's clock was set.
         """
         if self._pending is None:
             return False
@@ -79,10 +83,20 @@ class Following:
         with answers.sensible():
             self.is_over, self.fault = bool(table["is_over"]), answers.fault(table["fault"])
             line = known(table["line"])
+            self._check_clock(table.get("stamp"), pending.came_ns)
         if not line or line == self._last:
             return False
         self.line = self._last = line
         return True
+
+    def _check_clock(self, stamp: object, came_ns: int | None) -> None:
+        if not isinstance(stamp, int) or came_ns is None:
+            return
+        self._bounds = self._bounds or Bounds(self.member.clock.readings[-1])
+        try:
+            self._bounds.add(Exchange(self._sent_ns, stamp, came_ns))
+        except JumpedError as error:
+            raise LostError(str(error)) from None
 
     def handed(self) -> Mapping[str, Any]:
         """Its last line of progress, with its window the first time: its requests count once."""
@@ -106,9 +120,9 @@ def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Wa
     """
     following = [Following(member) for member in crew.members]
     try:
-        for one, job in zip(following, jobs, strict=True):
+        for nth, (one, job) in enumerate(zip(following, jobs, strict=True)):
             with _lost(crew, one.member):
-                one.begin(dict(job), turns if "turns" in job else "")
+                one.begin(dict(job), turns if "turns" in job else "", crew.turns.get(nth, ""))
         own = [{**job, "start_at": 0} for job in jobs]  # which is of another clock
         over_s = time.monotonic() + ahead_s + max(map(generator_job.load_length_s, own))
         length_s = ahead_s + max(map(generator_job.length_s_max, own)) + SILENT_S

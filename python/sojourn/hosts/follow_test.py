@@ -5,6 +5,7 @@ Agents are imagined (fakes): each answers what a test wrote down.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from sojourn.errors import RunFault
 from sojourn.hosts import follow
+from sojourn.hosts.clock import HostClock, same
 from sojourn.hosts.engine import LostError
 from sojourn.run.generator import Watcher
 from sojourn.run.watch import Deadline
@@ -31,7 +33,7 @@ class Agent:
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        return SimpleNamespace(is_there=lambda: True, result=lambda _: reply)
+        return SimpleNamespace(is_there=lambda: True, result=lambda _: reply, came_ns=None)
 
 
 class Watched(Watcher):
@@ -45,8 +47,11 @@ class Watched(Watcher):
 class Crew:
     """Knows who was lost, as `crew.Crew` says it."""
 
+    turns: Mapping[int, str] = {}
+
     def __init__(self, *agents: Agent) -> None:
-        self.members = [SimpleNamespace(remote=agent) for agent in agents]
+        clock = HostClock((same(time.monotonic_ns()),))
+        self.members = [SimpleNamespace(remote=agent, clock=clock) for agent in agents]
 
     def __len__(self) -> int:
         return len(self.members)
@@ -178,3 +183,30 @@ def test_a_start_that_is_answered_by_nonsense_is_a_lost_client(
 
     with pytest.raises(RunFault, match=why):
         begun(monkeypatch, Odd())
+
+
+class Clocked(Agent):
+    """Reports the time of a clock that is set at its third answer."""
+
+    def __init__(self, jump_ns: int, *, came: bool = True) -> None:
+        super().__init__()
+        self._jump_ns, self._came, self._asked = jump_ns, came, 0
+
+    def ask(self, name: str, *args: Any) -> Any:
+        self._asked += 1
+        jumped_ns = self._jump_ns if self._asked > 2 else 0
+        reply = {**OVER, "is_over": self._asked > 4, "stamp": time.monotonic_ns() + jumped_ns}
+        came_ns = time.monotonic_ns() if self._came else None
+        return SimpleNamespace(is_there=lambda: True, result=lambda _: reply, came_ns=came_ns)
+
+
+@pytest.mark.parametrize("jump_ns", [10**12, -(10**12)])
+def test_a_clock_that_is_set_while_load_runs_is_seen_at_once(jump_ns: int) -> None:
+    agent = Clocked(jump_ns)
+    with pytest.raises(RunFault, match="client 1 was lost: the clock jumped by"):
+        heard(agent)
+    assert agent._asked == 3
+
+
+def test_a_clock_of_which_no_time_is_known_is_not_doubted() -> None:
+    assert heard(Clocked(0)) == heard(Clocked(10**12, came=False)) == []

@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import logging
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -247,7 +248,16 @@ class _Answer(Pending):
     """A reference that Ray fills, from a thread of its own: no wait here depends on Ray."""
 
     def __init__(self, ref: Any) -> None:
+        self._came_ns: int | None = None
         self._future: Future[Any] = ref.future()
+        self._future.add_done_callback(self._note)
+
+    def _note(self, _: Future[Any]) -> None:
+        self._came_ns = time.monotonic_ns()
+
+    @property
+    def came_ns(self) -> int | None:
+        return self._came_ns
 
     def is_there(self) -> bool:
         return self._future.done()

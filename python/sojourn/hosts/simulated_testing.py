@@ -41,6 +41,7 @@ class Answer:
 
     def __init__(self, value: Any) -> None:
         self._value, self._at_s = value, time.monotonic() + WAY_S
+        self.came_ns = round(self._at_s * SECOND)
 
     def is_there(self) -> bool:
         """Whether its way is over."""

@@ -112,8 +112,13 @@ class Station:
         if fault is not None:
             raise RunFault(in_line(fault["what"]), at=self.text, fix=in_line(fault["fix"]))
         self.is_lost = False
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._beat, name=self.text, daemon=True)
+        self._stop = threading.Event()
+        own = (
+            self._remote,
+            self._lines,
+            self._stop,
+        )  # one that outlives its agent disturbs no other
+        self._thread = threading.Thread(target=self._beat, args=own, name=self.text, daemon=True)
         self._thread.start()
         return self.wait("open")
 
@@ -144,6 +149,10 @@ class Station:
     def tell(self, do: str, **more: Any) -> None:
         """Say something to its stage."""
         self.ask("stage_tell", {"do": do, **more})
+
+    def send(self, do: str, **more: Any) -> Pending:
+        """The same, without waiting for the agent."""
+        return self.asked("stage_tell", {"do": do, **more})
 
     def fileno(self) -> int:
         """Readable once something was heard."""
@@ -183,33 +192,34 @@ class Station:
     def _look(self, reply: Mapping[str, Any]) -> None:
         if reply["say"] == "event":
             text = f"{in_line(reply['text'])} (on {self.node.text})"
-            self._show(Event(step=reply["step"], text=text, service=reply["service"]))
+            step, service = in_line(reply["step"]), in_line(reply["service"])
+            self._show(Event(step=step, text=text, service=service))
         elif reply["say"] == "fault":
             raise fault_of(reply, self.text)
         elif reply["say"] in {"ended", "lost"}:
             self.is_lost = True
             raise self._lost(f"was lost: {reply.get('why') or 'its stage ended'}")
 
-    def _beat(self) -> None:
-        remote = self._remote
-        assert remote is not None  # noqa: S101  # it was hired
-        while not self._stop.is_set():
+    def _beat(
+        self, remote: Remote, lines: queue.SimpleQueue[dict[str, Any]], stop: threading.Event
+    ) -> None:
+        while not stop.is_set():
             try:
                 reply = remote.ask("stage_heard").result(ANSWER_S_MAX)
                 heard = [answers.line(one) for one in answers.listed(reply)]
             except LostError as error:
                 heard = [{"say": "lost", "why": str(error)}]
             for line in heard:
-                self._lines.put(line)
+                lines.put(line)
             if heard:
                 with contextlib.suppress(OSError):
                     self._wake.send(b".")
             if any(line["say"] in {"lost", "ended"} for line in heard):
                 return
             until_s = time.monotonic() + BEAT_S
-            while not self._stop.is_set() and time.monotonic() < until_s:
+            while not stop.is_set() and time.monotonic() < until_s:
                 if self._near.wait(NEAR_S):
-                    self._stop.wait(NEAR_S)
+                    stop.wait(NEAR_S)
                     break
 
     def bring(self, folders: Sequence[Path]) -> None:
@@ -251,8 +261,9 @@ class Station:
             self._thread = None
         remote, self._remote = self._remote, None
         if remote is not None:
+            longest_s = ANSWER_S_MAX + (0.0 if self.is_lost else END_S_MAX)
             with contextlib.suppress(LostError):
-                remote.ask("stage_close", END_S_MAX).result(END_S_MAX + ANSWER_S_MAX)
+                remote.ask("stage_close", END_S_MAX).result(longest_s)
             remote.end()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from sojourn.errors import Fault, RunFault
+from sojourn.hosts import station as station_module
 from sojourn.hosts.about import about
-from sojourn.hosts.engine import Node
+from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.station import Station
 from sojourn.run.watch import nothing
 from sojourn.spec.hosts import NeedsSpec
@@ -103,3 +105,33 @@ def test_files_of_the_driver_and_links_are_left_alone(build: Built, tmp_path: Pa
 def test_a_number_is_no_file(build: Built, tmp_path: Path) -> None:
     with pytest.raises(RunFault, match="makes no sense"):
         build(stage_files=[{"host.json": 10**12}]).bring([tmp_path])
+
+
+def test_who_waits_for_an_agent_that_was_lost_does_not_lose_the_next(
+    build: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question may hang for longer than its thread is waited for."""
+    monkeypatch.setattr(station_module, "ANSWER_S_MAX", 0.1)
+    hangs, waits = threading.Event(), threading.Event()
+    opened = [{"say": "open"}]
+
+    def heard() -> Any:
+        if opened:
+            return [opened.pop()]
+        waits.set()
+        hangs.wait(60.0)
+        raise LostError("it was lost")
+
+    station = build(stage_heard=heard)
+    station.begin({})
+    before = station._thread
+    assert waits.wait(60.0)
+    remote: Any = Odd(stage_heard=[{"say": "open"}])
+    monkeypatch.setattr(station._engine, "hire", lambda _: remote)
+    station.again([NODE])
+    station.begin({})
+    hangs.set()
+    assert before is not None
+    before.join(60.0)
+    lines = [station._lines.get() for _ in range(station._lines.qsize())]
+    assert all(line["say"] == "open" for line in lines)

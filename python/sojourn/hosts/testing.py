@@ -59,22 +59,28 @@ class Host:
     Attributes:
         offset_ns, drift: of its clock, since `began_ns`.
         late_ns: its clock is set on by so much once load has begun, and no one hears of it.
+        jump_ns: its clock is set on by so much at `jumps_at_ns` of this machine's.
         job: keys of the job that are otherwise there.
         is_silent: whether it does not answer a call of that name any more.
         lease_s: of its agent.
+        is_shared: it is no machine of its own, so no study holds it.
     """
 
     offset_ns: int = 0
     drift: float = 0.0
     began_ns: int = field(default_factory=time.monotonic_ns)
     late_ns: int = 0
+    jump_ns: int = 0
+    jumps_at_ns: int = 1 << 62
     job: Mapping[str, Any] = field(default_factory=dict)
     is_silent: Callable[[str], bool] = lambda _: False
     lease_s: float = 4.0
+    is_shared: bool = True
 
     def there(self, ns: int) -> int:
         """Its clock at a time of this machine's."""
-        return ns + self.offset_ns + round(self.drift * (ns - self.began_ns))
+        jumped_ns = self.jump_ns if ns >= self.jumps_at_ns else 0
+        return ns + self.offset_ns + round(self.drift * (ns - self.began_ns)) + jumped_ns
 
     def here(self, ns: int) -> int:
         """This machine's at a time of its clock."""
@@ -86,6 +92,15 @@ class Answer:
     """An answer that a thread finds."""
 
     future: Future[Any] | None
+    came_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        """Note when it is there."""
+        if self.future is not None:
+            self.future.add_done_callback(self._note)
+
+    def _note(self, _: Future[Any]) -> None:
+        self.came_ns = time.monotonic_ns()
 
     def is_there(self) -> bool:
         """Whether the thread has ended."""
@@ -123,10 +138,13 @@ class Planted:
         if name == "stamp":
             return self.host.there(agent.stamp())
         if name == "start":
-            job, *more = args
+            job, turns, study = args
             start_at = self.host.here(job["start_at"])
-            return agent.start({**job, **self.host.job, "start_at": start_at}, *more)
+            job = {**job, **self.host.job, "start_at": start_at}
+            return agent.start(job, turns, "" if self.host.is_shared else study)
         answer = getattr(agent, name)(*args)
+        if name == "look":
+            answer["stamp"] = self.host.there(answer["stamp"])
         if name == "take" and args == ("result",) and answer:
             result = json.loads(answer)
             result["start_ns"] = self.host.there(result["start_ns"]) + self.host.late_ns

@@ -76,7 +76,7 @@ def restored(engine: Engine, within_s: float = ANSWER_S_MAX) -> tuple[UndoneTher
     """
     until_s = time.monotonic() + within_s
     nodes = [node for node in engine.nodes() if not node.is_own]
-    asked = [(node, *_asked(engine, node)) for node in nodes]
+    asked = [(node, *_asked(engine, node, until_s)) for node in nodes]
     result = [one for node, _, answer in asked for one in _heard(node, answer, until_s)]
     for _, remote, _ in asked:
         if remote is not None:
@@ -84,7 +84,10 @@ def restored(engine: Engine, within_s: float = ANSWER_S_MAX) -> tuple[UndoneTher
     return tuple(result)
 
 
-def _asked(engine: Engine, node: Node) -> tuple[Remote | None, Pending | str]:
+def _asked(engine: Engine, node: Node, until_s: float) -> tuple[Remote | None, Pending | str]:
+    """Its agent and the answer that is on its way, or why there is none."""
+    if time.monotonic() >= until_s:  # a head that hangs takes half a minute for each node
+        return None, "others took all the time there was"
     try:
         remote = engine.hire(node)
     except LostError as error:

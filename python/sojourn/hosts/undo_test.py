@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sojourn.errors import SpecFault
 from sojourn.hosts import undo
+from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.testing import Cluster, Host, left_by_dead_lab
 
 
@@ -42,3 +45,19 @@ def test_what_is_no_cluster_is_refused(at: str) -> None:
     with pytest.raises(SpecFault) as fault:
         undo.of_cluster(at)
     assert fault.value.fix
+
+
+def test_a_head_that_hangs_takes_no_more_than_the_time_of_all() -> None:
+    hired: list[str] = []
+
+    class Hangs(Cluster):
+        def hire(self, node: Node) -> Any:
+            hired.append(node.name)
+            time.sleep(0.3)
+            raise LostError("the cluster's head: no answer within 30 s")
+
+    rows = undo.restored(Hangs(*(Host() for _ in range(50))), within_s=0.5)
+    assert len(rows) == 50
+    assert not any(row.is_done for row in rows)
+    assert len(hired) < 50
+    assert "took all the time" in rows[-1].how
