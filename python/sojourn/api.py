@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NS_PER_MS = 1e6
+P99 = "p99_ns"
 WIDTH = 100  # columns of an answer as text
 
 
@@ -76,6 +77,7 @@ class Opened:
 
         Columns: service, condition, requests_per_s, runs, runs_that_count, and for each of mean,
         p50, p95 and p99 `p99_ns`, `p99_ns_min`, `p99_ns_max`: infinite where lost requests decide.
+        `too_few_requests_for` names the quantiles that the report does not show for that reason.
         """
         import pandas as pd  # noqa: PLC0415 - as above
 
@@ -92,6 +94,9 @@ class Opened:
             table[name] = _floats(load.middle(name) for _, load in pairs)
             table[f"{name}_min"] = _floats(least for least, _ in ends)
             table[f"{name}_max"] = _floats(most for _, most in ends)
+        table["too_few_requests_for"] = [
+            " ".join(name.removesuffix("_ns") for name in load.lacking) for _, load in pairs
+        ]
         return pd.DataFrame(table)
 
     @functools.cached_property
@@ -108,7 +113,8 @@ class Opened:
     def chart(self) -> Any:
         """p99 against load as an Altair chart, which may be changed: dots are runs, lines medians.
 
-        Runs that do not count are hollow. Each service has a panel of its own.
+        Runs that do not count, or have too few requests for a p99, are hollow. A load of which all
+        runs together have too few is on no line. Each service has a panel of its own.
         """
         import altair as alt  # noqa: PLC0415 - it takes half a second
 
@@ -121,7 +127,7 @@ class Opened:
             base.transform_filter(alone)
             .mark_point(size=40)
             .encode(
-                fillOpacity=alt.condition("datum.is_believed", alt.value(1.0), alt.value(0.0)),
+                fillOpacity=alt.condition("datum.is_number", alt.value(1.0), alt.value(0.0)),
                 fill="condition:N",
                 tooltip=["key:N", "requests_per_s:Q", "p99_ms:Q", "verdict:N"],
             )
@@ -146,12 +152,13 @@ class Opened:
                 "median_ms": middle_ns / NS_PER_MS if middle_ns < math.inf else None,
                 "verdict": str(run.verdict),
                 "is_believed": run.is_believed,
+                "is_number": run.is_believed and curves.is_carried([run], P99),
             }
             for one in self._seen.curves
             for load in one.loads
-            for middle_ns in [load.middle("p99_ns") or math.inf]
+            for middle_ns in [(load.carries(P99) and load.middle(P99)) or math.inf]
             for run in load.runs
-            for p99_ns in [curves.number(run, "p99_ns")]
+            for p99_ns in [curves.number(run, P99)]
         ]
 
     @functools.cached_property

@@ -138,6 +138,7 @@ def test_a_line_has_no_load_at_which_lost_requests_decide(results: Path) -> None
     run = next(
         run for curve in record._seen.curves for load in curve.loads for run in load.believed
     )
+    run = replace(run, requests=100_000)
     lost = replace(run, requests=100, lost=50, p99_ns=None)
     one = Curve("mm1", "", (Load(1e4, (run,)), Load(2e4, (run, lost, lost))))
     record._seen = replace(record._seen, curves=(one,))
@@ -145,6 +146,26 @@ def test_a_line_has_no_load_at_which_lost_requests_decide(results: Path) -> None
     (rows,) = record.chart.to_dict()["datasets"].values()
     drawn = [(row["p99_ms"] is None, row["median_ms"] is None) for row in rows]
     assert drawn == [(False, False), (False, True), (True, True), (True, True)]
+
+
+def test_a_p99_of_too_few_requests_is_marked_as_in_the_report(results: Path) -> None:
+    """One run has too few, and twenty together have enough."""
+    record = sojourn.open(results=results)
+    run = next(
+        run for curve in record._seen.curves for load in curve.loads for run in load.believed
+    )
+    few = replace(run, requests=100, correlation=1.0, p99_ns=2e6)
+    one = Curve("mm1", "", (Load(1e4, (few,)), Load(2e4, (few,) * 20)))
+    record._seen = replace(record._seen, curves=(one,))
+    assert list(record.curve["too_few_requests_for"]) == ["p95 p99", ""]
+    (rows,) = record.chart.to_dict()["datasets"].values()
+    assert [row["median_ms"] for row in rows] == [None, *[2.0] * 20]
+    assert not any(row["is_number"] for row in rows), "of one run it is none"
+    other = sojourn.open(results=results)
+    enough = replace(few, requests=100_000)
+    other._seen = replace(other._seen, curves=(Curve("mm1", "", (Load(1e4, (enough,)),)),))
+    (row,) = next(iter(other.chart.to_dict()["datasets"].values()))
+    assert row["is_number"]
 
 
 def test_the_chart_of_many_runs_is_drawn(results: Path) -> None:

@@ -4,25 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.visible import visible
 
 TEXT_MOST = 40_000  # letters of a text
+ALL_MOST = 200_000  # letters of all texts of a table: a record may have thousands of long ones
+CUT = "is_cut"
 Table = dict[str, Any]
 
 
+@dataclass(slots=True)
+class _Room:
+    """Letters that are left for the texts of a table, and whether one had too little room."""
+
+    left: int = ALL_MOST
+    is_short: bool = False
+
+    def put(self, text: str) -> str:
+        """The text, or as much of it as there is room for."""
+        shown = text if len(text) <= self.left else f"{text[: self.left]}…"
+        self.is_short = self.is_short or shown is not text
+        self.left = max(0, self.left - len(text))
+        return shown
+
+
 def table(values: Mapping[str, object]) -> Table:
-    """A table as JSON has it, in UTF-8: a number that JSON lacks is null."""
-    return {bounded(name): _plain(value) for name, value in values.items()}
+    """A table as JSON has it, in UTF-8: a number that JSON lacks is null.
+
+    Where its texts have more than `ALL_MOST` letters, later ones are cut and `is_cut` is true.
+    """
+    room = _Room()
+    result = {bounded(name): _plain(value, room) for name, value in values.items()}
+    return result | {CUT: True} if room.is_short else result
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return table({str(name): inner for name, inner in value.items()})
+def _plain(value: object, room: _Room) -> object:
+    if isinstance(value, Mapping):  # a cut name would be another's
+        return {bounded(str(name)): _plain(inner, room) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return cell(value)
+        return [_plain(inner, room) for inner in value]
+    plain = cell(value)
+    return room.put(plain) if isinstance(plain, str) else plain
 
 
 def cell(value: object) -> object:

@@ -24,7 +24,7 @@ from sojourn.text.plain_values import plain
 
 RECORDS_MOST = 100
 LOADS_MOST = 200
-ROWS_MOST = 200
+ROWS_MOST, CELLS_MOST = 200, 20_000  # of a query; a table of many columns has fewer rows
 QUERY_S_MOST, QUERY_MEMORY_MOST = 30.0, "1GB"
 WIDTH = 100  # columns of an answer as text
 NS_PER_MS = 1e6
@@ -99,7 +99,8 @@ class Tools:
     def curve(self, record: str = NEWEST, service: str = "", condition: str = "") -> Table:
         """Latency against load: medians over the runs that count, in ms, with the extremes.
 
-        "inf": requests that never completed decide it.
+        "inf": requests that never completed decide it. Quote no number of a quantile that
+        `too_few_requests_for` names: its runs have too few requests.
 
         Args:
             record: its name from list_records, a part of it, or `newest`.
@@ -182,14 +183,16 @@ class Tools:
         Tables: outcomes, points, resources, left_out. Times are in ns; null is infinite or not
         measured, and averages leave it out. A run decides nothing if its verdict is unknown or its
         course is not steady. `describe outcomes` names the columns. A query may take 30 s, with
-        the reading of all records, and 200 rows are shown: aggregate, or use LIMIT.
+        the reading of all records. At most 200 rows are shown, fewer of more than 100 columns:
+        aggregate, or use LIMIT.
 
         Args:
             query: one SELECT.
         """
         bounds = Bounds(rows=ROWS_MOST + 1, seconds=QUERY_S_MOST, memory=QUERY_MEMORY_MOST)
         names, rows = queried.query(self._results, query, bounds)
-        return {"columns": names, "rows": rows[:ROWS_MOST], "has_more": len(rows) > ROWS_MOST}
+        most = max(1, min(ROWS_MOST, CELLS_MOST // max(1, len(names))))
+        return {"columns": names, "rows": rows[:most], "has_more": len(rows) > most}
 
     def read_note(self, record: str = NEWEST) -> Table:
         """What the user wrote about a record.
@@ -270,6 +273,7 @@ def _settling(path: Path, seen: Seen) -> Sequence[Mapping[str, str]]:
 
 def _load(load: Load) -> Table:
     row = load.counts
+    row["too_few_requests_for"] = [one.removesuffix("_ns") for one in load.lacking]
     for name in TIMES:
         key = name.removesuffix("_ns")
         middle, ends = load.middle(name), load.ends(name)

@@ -105,6 +105,13 @@ def test_a_long_text_in_a_cell_is_cut(asked: Tools) -> None:
     assert (len(row[0]), row[1]) == (plain.TEXT_MOST + 1, "short")
 
 
+def test_a_query_of_many_columns_has_fewer_rows(asked: Tools) -> None:
+    columns = ", ".join(f"range as c{at}" for at in range(1000))
+    many = asked.sql(f"select {columns} from range(200)")  # noqa: S608 - numbers alone
+    assert len(many["columns"]) == 1000
+    assert (len(many["rows"]), many["has_more"]) == (tools.CELLS_MOST // 1000, True)
+
+
 def test_a_record_of_any_bytes_is_listed_and_meant_by_what_is_listed(
     asked: Tools, tmp_path: Path
 ) -> None:
@@ -152,6 +159,17 @@ def test_an_assistant_is_sent_plain_values() -> None:
     assert len(plain.table({"text": "x" * 50_000})["text"]) == plain.TEXT_MOST + 1
 
 
+def test_all_texts_of_an_answer_together_have_a_bound() -> None:
+    """A hostile record has hundreds of conditions of 40,000 letters; numbers are never lost."""
+    rows = [{"condition": "x" * 30_000, "p99_ms": at} for at in range(200)]
+    sent = plain.table({"loads": rows})
+    assert sent["is_cut"]
+    assert sum(len(row["condition"]) for row in sent["loads"]) < plain.ALL_MOST + 1000
+    assert [row["p99_ms"] for row in sent["loads"]] == list(range(200))
+    assert [list(row) for row in sent["loads"]] == [["condition", "p99_ms"]] * 200
+    assert "is_cut" not in plain.table({"loads": rows[:6]})
+
+
 def test_a_median_that_lost_requests_decide_is_the_word_inf() -> None:
     """JSON has no infinity, and null would say that nothing was measured."""
     point = next_point(study(profile="quick"), [], PLANS)
@@ -161,4 +179,9 @@ def test_a_median_that_lost_requests_decide_is_the_word_inf() -> None:
     row = tools._load(Load(1e4, (run, lost, lost)))
     assert (row["p99_ms"], row["mean_ms"]) == ("inf", "inf")
     assert row["mean_ms_from_to"] == [1.0, "inf"]
+    assert "p99" not in row["too_few_requests_for"], "requests that never completed decide it"
+    few = replace(run, p99_ns=2e6, correlation=1.0)
+    assert "p99" in tools._load(Load(1e4, (few,)))["too_few_requests_for"]
+    enough = replace(few, requests=100_000)
+    assert tools._load(Load(1e4, (enough,)))["too_few_requests_for"] == []
     json.dumps(row, allow_nan=False)

@@ -46,6 +46,12 @@ class Load:
         """Whether the believed runs together have enough requests for one of `TIMES`."""
         return is_carried(self.believed, name)
 
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Those of `TIMES` of which the report shows no number: too few requests."""
+        finite = (name for name in TIMES if (self.middle(name) or math.inf) < math.inf)
+        return tuple(name for name in finite if not self.carries(name))
+
     def shown(self, name: str) -> str:
         """The median as a cell; in brackets where the report gives no number."""
         middle = self.middle(name)

@@ -230,7 +230,7 @@ def test_rows_that_failed_count_into_the_length_in_every_format(tmp_path: Path) 
         "pgbench": "0 1 1000000 0 1795684513 0\n0 2 failed 0 1795684522 0",
     }
     for form, text in texts.items():
-        _, (series,) = importers.read(put(tmp_path, text.encode()), form)
+        _, (series,) = importers.read(put(tmp_path, f"{text}\n".encode()), form)
         assert (series.requests, sum(series.failed.values())) == (1, 1)
         assert series.seconds == pytest.approx(10.0), form
 
@@ -239,7 +239,7 @@ def test_attacks_of_vegeta_with_names_are_apart(tmp_path: Path) -> None:
     rows = [of_vegeta(n, 200, "slow") for n in range(50)]
     rows += [of_vegeta(n, 200, "fast") for n in range(300, 500)]
     for text in ("\n".join(rows), "\n".join(map(as_csv, rows))):
-        _, series = importers.read(put(tmp_path, text.encode()))
+        _, series = importers.read(put(tmp_path, f"{text}\n".encode()))
         names = [(one.name, one.requests) for one in series]
         assert names == [("slow", 50), ("fast", 200), (groups.ALL, 250)]
         assert [one.rate for one in series] == pytest.approx([10, 10, 5], rel=0.05)
@@ -257,7 +257,7 @@ def test_attacks_of_vegeta_of_one_name_are_said_to_be_together(tmp_path: Path) -
     rows = [of_vegeta(n, 200) for n in range(50)]
     again = [row.replace("T00:0", "T01:0") for row in rows]
     for text in ("\n".join(rows + again), "\n".join(map(as_csv, rows + again))):
-        series = only(text, tmp_path)
+        series = only(f"{text}\n", tmp_path)
         assert "2 attacks of one name" in series.notes[0]
         assert "what lay between" in series.notes[1]
     assert only("\n".join(rows), tmp_path).notes == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from sojourn.importers.file import fault, time_ns
+from sojourn.importers.file import fault, number, time_ns
 
 UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
@@ -13,10 +13,51 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 
 def duration_ns(text: str, what: str, at: str) -> float:
     """A time such as `1.27ms`."""
+    value, unit_ns = _parted(text, what, at)
+    return time_ns(value, what, at, unit_ns=unit_ns)
+
+
+def _parted(text: str, what: str, at: str) -> tuple[str, float]:
+    """The number of such a time, and its unit, ns."""
     match = _TIME.fullmatch(text.strip())
     if not match:
         raise fault(f"{what} is '{text[:40]}', where a time such as 1.27ms is needed", at)
-    return time_ns(match[1], what, at, unit_ns=UNITS[match[2]])
+    return match[1], UNITS[match[2]]
+
+
+def length_s(text: str, requests: int, rate: str, at: str) -> float:
+    """Length of a run, s, of a time such as `10.01s` and the rate beside it; see `finer_s`."""
+    value, unit_ns = _parted(text, "length", at)
+    return finer_s(value, unit_ns, requests, rate, at)
+
+
+def finer_s(value: str, unit_ns: float, requests: int, rate: str, at: str) -> float:
+    """Length of a run, s, of two printed numbers: by the one that is rounded less.
+
+    Args:
+        value: the length as printed.
+        unit_ns: of the length.
+        requests: that the tool divided by the length.
+        rate: requests/s as printed.
+        at: the file, for a message.
+    """
+    printed_s = time_ns(value, "length", at, unit_ns=unit_ns) / 1e9
+    rps = number(rate, "requests/s", at)
+    if not requests or not rps:
+        return printed_s
+    step_s, by_rate_s = _step(value) * unit_ns / 1e9, requests / rps
+    is_finer = _step(rate) * by_rate_s < step_s * rps
+    is_same = abs(by_rate_s - printed_s) <= step_s  # else the tool counted other requests
+    return by_rate_s if is_finer and is_same else printed_s
+
+
+def _step(text: str) -> float:
+    """What the last printed digit of a number is worth.
+
+    >>> _step("611.39"), _step("3")
+    (0.01, 1.0)
+    """
+    return 10.0 ** -len(text.partition(".")[2])
 
 
 def seconds_of(text: object, at: str) -> float:

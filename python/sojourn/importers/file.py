@@ -25,6 +25,8 @@ BLANKS = 100_000  # lines without a word in them; a small packed file may hold m
 UNPACK = "unpack it with `gzip -d` or `zstd -d`, and give a whole file"
 AGAIN = "run the tool again, or name the format with --format"
 SHORTER = "give a shorter run's file"
+UTF8 = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+CUT = "run the tool again, or if the file is whole, end its last line: echo >> FILE"
 NO_BODIES = "leave bodies of replies out of the file, as `vegeta attack -max-body 0` does"
 ALONE = "give the result of each run as a file of its own"
 
@@ -49,7 +51,7 @@ class File:
         """Its first bytes as text; what is no text is shown as a mark.
 
         Raises:
-            SpecFault: it cannot be read, or is empty.
+            SpecFault: it cannot be read, is empty, or is in UTF-16.
         """
         pieces, size = [], 0
         for _, line in self._raw(HEAD_BYTES, is_cut=True):
@@ -59,12 +61,28 @@ class File:
                 break
         if not size:
             raise fault("the file is empty", self.at, "run the tool again, and wait for its end")
-        return _plain(b"".join(pieces)[:HEAD_BYTES].decode(errors="replace"))
+        first = b"".join(pieces)[:HEAD_BYTES]
+        if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise fault("it is text in UTF-16, as older shells of Windows write it", self.at, UTF8)
+        return _plain(first.decode(errors="replace"))
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """(where, text) of each line that is not blank."""
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """The same of a log of rows, of which a whole one ends: its numbers may lack digits else.
+
+        JSON shows by itself that it is cut.
+        """
+        return self.lines(has_ends=True)
+
+    def lines(self, *, has_ends: bool = False) -> Iterator[tuple[str, str]]:
+        """(where, text) of each line that is not blank.
+
+        Raises:
+            SpecFault: one cannot be read, or with `has_ends` the last one does not end.
+        """
         blanks = 0
         for at, raw in self._raw(LINE_BYTES):
+            if has_ends and not raw.endswith(b"\n"):
+                raise fault("the last line does not end, so its numbers may lack digits", at, CUT)
             try:
                 text = raw.decode().strip("\r\n")
             except UnicodeDecodeError:

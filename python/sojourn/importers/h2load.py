@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sojourn.importers import runs
-from sojourn.importers.durations import duration_ns, quantile
+from sojourn.importers.durations import duration_ns, length_s, quantile
 from sojourn.importers.file import File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
@@ -15,7 +15,7 @@ _HEAD = re.compile(r"^starting benchmark\.\.\.", re.MULTILINE)
 _COLUMNS = re.compile(r"^ +(min +max +\S.*)$", re.MULTILINE)
 _TIME = re.compile(r"^(?:time for request|request +): +(\S.*)$", re.MULTILINE)
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
-_DONE = re.compile(r"^finished in (\S+), ", re.MULTILINE)
+_DONE = re.compile(r"^finished in (\S+), (\S+) req/s", re.MULTILINE)
 _REQUESTS = re.compile(
     r"^requests: (\d+) total, \d+ started, (\d+) done, (\d+) succeeded, (\d+) failed, "
     r"(\d+) errored, (\d+) timeout",
@@ -63,7 +63,7 @@ def _run(text: str, at: str) -> list[Series]:
             requests=succeeded,
             stated_over=min(over, SAMPLE_MOST),
             failed=failed,
-            seconds=duration_ns(done[1], "finished in", at) / 1e9,
+            seconds=length_s(done[1], succeeded, done[2], at),
             most_ns=duration_ns(row["max"], "max", at) if over and not is_sampled else None,
             notes=(*notes, _MIXED) if bad else notes,
         )

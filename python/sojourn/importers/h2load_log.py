@@ -24,7 +24,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     """One series; status -1 is a request that failed."""
     requests = Requests()
     ended_s, pause_s = math.inf, 0.0
-    for at, line in file.lines():
+    for at, line in file.rows():
         fields = line.split("\t")
         if len(fields) < 3:
             raise fault("this line has no start, status and time", at, "the file may be cut short")

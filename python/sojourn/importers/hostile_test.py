@@ -80,6 +80,7 @@ HOSTILE = ["NaN", "-1", "1e400", "-Infinity", '"x"', "null", "[]", "true", "1" +
 def test_what_is_no_time_of_a_request_is_refused_with_its_place(
     form: str, text: str, value: str, tmp_path: Path
 ) -> None:
+    text += "\n"
     sound = put(tmp_path, text.replace("VALUE", "0.5" if form != "pgbench" else "5").encode())
     _, series = importers.read(sound, form)
     assert series[0].stated or series[0].times

@@ -80,7 +80,7 @@ def test_failed_calls_of_grpc_and_refused_connections_are_in_no_time(
     for metric, ms, tags, second in samples:
         stamp = 1767225600 + second
         lines.append(row(metric, stamp, ms, tags) if is_csv else point(metric, ms, tags, second))
-    _, (http, grpc) = importers.read(put(tmp_path, "\n".join(lines).encode()))
+    _, (http, grpc) = importers.read(put(tmp_path, "\n".join([*lines, ""]).encode()))
     assert (http.name, http.requests, http.failed) == ("HTTP", 50, {"error 1212": 50})
     assert (grpc.name, grpc.requests, grpc.failed) == ("gRPC", 50, {"status 14": 50})
     for series, ns in ((http, 2e6), (grpc, 3e6)):
@@ -90,7 +90,7 @@ def test_failed_calls_of_grpc_and_refused_connections_are_in_no_time(
 
 def test_requests_of_which_no_tag_says_whether_they_failed_are_named(tmp_path: Path) -> None:
     lines = [point(HTTP, 2.0, {"method": "GET"}, second) for second in range(40)]
-    _, (series,) = importers.read(put(tmp_path, "\n".join(lines).encode()))
+    _, (series,) = importers.read(put(tmp_path, "\n".join([*lines, ""]).encode()))
     assert series.requests == 40
     assert any(note.startswith("Of 40 requests no tag says") for note in series.notes)
 
@@ -111,7 +111,7 @@ def test_time_stamps_of_every_form_have_their_unit(name: str, tmp_path: Path) ->
     stamp, is_whole = STAMPS[name], name in {"unix", "rfc3339"}
     ends = [1767225600 + 0.125 * number for number in range(320)]  # 40 s, eight each second
     rows = [row(HTTP, stamp(end), 1.0, {**OK, "expected_response": "true"}) for end in ends]
-    _, (series,) = importers.read(put(tmp_path, "\n".join([HEAD, *rows]).encode()))
+    _, (series,) = importers.read(put(tmp_path, "\n".join([HEAD, *rows, ""]).encode()))
     assert series.seconds == pytest.approx(39.9, abs=1.2 if is_whole else 0.1)
     assert any("whole seconds" in note for note in series.notes) == is_whole
 
@@ -131,7 +131,7 @@ def test_dropped_iterations_are_named_in_each_form(tmp_path: Path) -> None:
     summary = json.loads(content("k6-export.json"))
     summary["metrics"][lost] = {"count": 12, "rate": 1.5}
     for lines in (as_json, as_csv, [json.dumps(summary)]):
-        _, (series,) = importers.read(put(tmp_path, "\n".join(lines).encode()))
+        _, (series,) = importers.read(put(tmp_path, "\n".join([*lines, ""]).encode()))
         assert any("k6 dropped 12 iterations" in note for note in series.notes)
 
 
@@ -163,7 +163,7 @@ def test_the_order_within_a_whole_second_is_that_of_the_file(tmp_path: Path) -> 
     for stamp in (STAMPS["unix"], STAMPS["unix_micro"]):
         ends = [stamp(1767225600 + n / 300) for n in range(len(times))]
         rows = [row(HTTP, end, ms, expected) for end, ms in zip(ends, times, strict=True)]
-        _, (series,) = importers.read(put(tmp_path, "\n".join([HEAD, *rows]).encode()))
+        _, (series,) = importers.read(put(tmp_path, "\n".join([HEAD, *rows, ""]).encode()))
         median = next(one for one in estimates.of(series) if one.q == 0.5)
         assert median.interval
         widths.append(median.interval.hi - median.interval.lo)
@@ -178,7 +178,7 @@ def test_scenarios_of_one_file_are_apart(tmp_path: Path) -> None:
         for tags, ms, n in kinds:
             own = {**OK, **tags}
             lines += [row(HTTP, 1767225600, ms, own) if is_csv else point(HTTP, ms, own, 1)] * n
-        _, series = importers.read(put(tmp_path, "\n".join(lines).encode()))
+        _, series = importers.read(put(tmp_path, "\n".join([*lines, ""]).encode()))
         names = [(one.name, one.requests, one.most_ns) for one in series]
         assert names == [
             (OUTSIDE, 1, 900e6), ("warm", 3, 90e6), ("main", 6, 2e6), (ALL, 10, 900e6),

@@ -23,7 +23,7 @@ def is_it(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are µs
     """One series of all reads."""
     requests = Requests()
-    for at, line in file.lines():
+    for at, line in file.rows():
         start, _, time = line.partition(" ")
         if not time:
             raise fault("this line has no send and time", at, "the file may be cut short")

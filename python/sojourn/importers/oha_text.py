@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from sojourn.importers import runs
-from sojourn.importers.durations import quantile
-from sojourn.importers.file import File, count, fault, is_success, number, time_ns
+from sojourn.importers.durations import finer_s, quantile
+from sojourn.importers.file import File, count, fault, is_success, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.oha_facts import FACTS, MIXED, cut_off, reasons
 from sojourn.importers.series import Series
@@ -64,6 +64,7 @@ def _run(text: str, at: str) -> list[Series]:
     if over and not own and "Average" in named:
         stated[None] = _ns(*named["Average"], "Average", at)
     passed = tuple(code for code in statuses if is_success(code))
+    total, unit = named["Total"]
     return [
         Series(
             facts=FACTS,
@@ -71,19 +72,13 @@ def _run(text: str, at: str) -> list[Series]:
             requests=all_ - bad,
             stated_over=over,
             failed=reasons(statuses, errors, passed=passed),
-            seconds=_seconds(all_ + sum(errors.values()), rate[1], at),
+            seconds=finer_s(total, _UNITS[unit], all_ + sum(errors.values()), rate[1], at) or None,
             most_ns=_ns(*named["Slowest"], "Slowest", at)
             if all_ and not bad and "Slowest" in named
             else None,
             notes=((MIXED,) if bad and not own else ()) + cut_off(errors),
         )
     ]
-
-
-def _seconds(requests: int, rate: str, at: str) -> float | None:
-    """Length of the run, from the rate, which has more digits than the length."""
-    per_second = number(rate, "Requests/sec", at)
-    return requests / per_second if per_second else None
 
 
 def _stated(rows: str, at: str) -> dict[float | None, float]:

@@ -27,7 +27,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     """One series: how many, their mean, and the longest."""
     total, sum_ns, most_ns, has_lag, width = 0, 0.0, 0.0, False, 0
     failed: Counter[str] = Counter()
-    for at, line in file.lines():
+    for at, line in file.rows():
         fields = line.split(" ")
         if len(fields) < _LEAST:
             raise fault(f"this line has {len(fields)} fields, pgbench's have more", at)
@@ -37,7 +37,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             raise fault(what, at, "the file may be cut short")
         number(fields[0], "start", at)
         total += _succeeded(fields, at)
-        sum_ns += time_ns(fields[2], "sum of times", at, unit_ns=_US)
+        sum_ns += number(fields[2], "sum of times", at, scale=_US)
         most_ns = max(most_ns, time_ns(fields[5], "longest time", at, unit_ns=_US))
         # Versions up to 14 write no lags without --rate, later ones zeros.
         is_old = _LAG < len(fields) <= _OLD

@@ -31,7 +31,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     """One series of all its requests."""
     requests, numbers = Requests(), _Numbers()
     is_longer = has_lag = False
-    for at, line in file.lines():
+    for at, line in file.rows():
         fields = line.split(" ")
         if not _PLAIN <= len(fields) <= _MOST:
             what = f"this line has {len(fields)} fields, pgbench's have {_PLAIN} to {_MOST}"

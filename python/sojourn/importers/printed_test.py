@@ -218,3 +218,27 @@ def test_the_length_of_vegetas_report_has_the_wait_for_the_last_reply(tmp_path: 
     form, (series,) = importers.read(put(tmp_path, text.encode()))
     assert form.name == "vegeta-report", "also as jq prints it"
     assert (series.requests, series.seconds, series.rate) == (1000, 10.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("requests", "length", "rate", "seconds"),
+    [
+        (b"1", b"30.10s", b"0.03", 30.1),  # 1 / 0.03 is 33 s
+        (b"45", b"1.00m", b"0.75", 60.0),
+        (b"61139", b"1.00m", b"1012.34", 60.3937),
+        (b"6120", b"10.01s", b"611.39", 10.00998),
+        (b"6120", b"10.01s", b"400.00", 10.01),  # a rate of other requests
+    ],
+)
+def test_a_length_is_that_of_the_number_with_more_digits(
+    requests: bytes, length: bytes, rate: bytes, seconds: float, tmp_path: Path
+) -> None:
+    text = SLOW.replace(b"6120 requests in 10.01s", requests + b" requests in " + length)
+    text = text.replace(b"   611.39", rate).replace(b"timeout 120", b"timeout 0")
+    text = text.replace(b"responses: 300", b"responses: 0")
+    assert only(text, tmp_path).seconds == pytest.approx(seconds, rel=1e-5)
+
+
+def test_the_rate_of_h2load_is_the_one_that_it_printed(tmp_path: Path) -> None:
+    text = NEWER.replace(b"2.00s, 308330.00", b"2.00s, 307101.59")
+    assert only(text, tmp_path).rate == pytest.approx(307101.59)

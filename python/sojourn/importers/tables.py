@@ -35,7 +35,7 @@ CUT = "the file may be cut short; run the tool again"
 
 def fields_of(file: File) -> Iterator[tuple[str, list[str]]]:
     """(where, fields) of each line; a field in quotes may not hold the end of a line."""
-    for at, line in file.lines():
+    for at, line in file.rows():
         try:
             (fields,) = csv.reader([line], strict=True)
         except (csv.Error, ValueError) as error:

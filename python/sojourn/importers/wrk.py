@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from sojourn.importers import runs
-from sojourn.importers.durations import duration_ns, quantile
-from sojourn.importers.file import ALONE, File, count, fault, number
+from sojourn.importers.durations import duration_ns, length_s, quantile
+from sojourn.importers.file import ALONE, File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Facts, Series
 
@@ -103,15 +103,13 @@ def common(
     if bad:
         reasons["status not 2xx or 3xx"] = bad
         notes = (*notes, "The times of replies with another status are in its percentiles.")
-    seconds = duration_ns(total[2], "length", at) / 1e9
-    whole_rate = number(rate[1], "Requests/sec", at)
     return Series(
         facts=facts,
         stated={**stated, None: duration_ns(mean[1], "Latency Avg", at)} if all_ else {},
         requests=all_ - bad,
         stated_over=all_,
         failed=reasons,
-        seconds=all_ / whole_rate if whole_rate else seconds,
+        seconds=length_s(total[2], all_, rate[1], at),
         most_ns=duration_ns(mean[2], "Latency Max", at) if all_ else None,
         notes=notes,
     )

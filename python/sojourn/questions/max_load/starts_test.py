@@ -26,7 +26,7 @@ def border(of: Study, outcomes: list[Outcome]) -> Border:
         progress(of, of.services[0], outcomes, PLANS),
         Qos(q=0.99, bound_ns=1e6, rule="given"),
     )
-    search = worst.judge(data, measured, known, qos)
+    search = worst.judge(data, measured, known, qos, None)
     assert search is not None
     assert search.border is not None
     return search.border

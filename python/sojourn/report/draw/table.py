@@ -8,8 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sojourn.visible import visible
+
 Cell = str | float | int | None
 Record = dict[str, Cell]
+_FORMULA = tuple("=+-@\t＝＋－＠")  # the wide letters of some keyboards, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +29,29 @@ class Table:
         """The table as RFC 4180 text, lines ended by a bare newline."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)  # an empty field for None
+        writer.writerow(map(_inert, self.columns))
+        writer.writerows(map(_inert, row) for row in self.rows)  # an empty field for None
         return out.getvalue()
+
+
+def _inert(cell: Cell) -> Cell:
+    """A cell that controls no terminal, and is no formula in a spreadsheet; a number stays.
+
+    Names come from strangers' records and files. Spreadsheets run a text that begins so, also one
+    in quotation marks, and hide the apostrophe.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = visible(cell)
+    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def from_records(columns: tuple[str, ...], records: list[Record]) -> Table:

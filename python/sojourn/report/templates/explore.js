@@ -171,7 +171,9 @@
       points.key[at], ...choices.map((c) => level(c, at)), ...columns.map(([key]) => points[key][at] ?? ""),
     ]);
     const names = ["point", ...choices.map(({ name }) => name), ...columns.map(([key]) => key)];
-    const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    // A spreadsheet runs a text that begins so, also in quotation marks; a number is none.
+    const inert = (text) => (/^[=+\-@\t\r＝＋－＠]/.test(text) && isNaN(Number(text)) ? `'${text}` : text);
+    const quoted = (text) => `"${inert(String(text)).replaceAll('"', '""')}"`;
     save("points-chosen.csv", "text/csv", [names, ...lines].map((line) => line.map(quoted).join(",")).join("\n") + "\n");
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings, ServiceFinding
@@ -27,8 +28,15 @@ _LETTERS = {
     "∞": r"$\infty$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "`": r"\textasciigrave{}",
+    "≈": r"$\approx$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "→": r"$\rightarrow$",
+    "…": r"\ldots{}",
 }
 _TABLE = str.maketrans(_LETTERS)
+_DASHES = re.compile("-(?=-)")  # two are one dash in LaTeX, and `--opt` another word
 
 
 def escaped(text: str) -> str:
@@ -36,13 +44,19 @@ def escaped(text: str) -> str:
 
     >>> print(escaped(r"50_% \input{x} 3 µs"))
     50\_\% \textbackslash{}input\{x\} 3 \textmu{}s
+    >>> print(escaped("--opt=~a^b#c ?`"))
+    -{}-opt=\textasciitilde{}a\textasciicircum{}b\#c ?\textasciigrave{}
     """
-    return in_line(" ".join(text.split())).translate(_TABLE)
+    parted = _DASHES.sub("-\0", in_line(" ".join(text.split())))
+    return parted.translate(_TABLE).replace("\0", "{}")
 
 
 def content(findings: Findings) -> bytes:
     """A `table` for each service that has loads; the preamble needs `booktabs`."""
-    lines = ["% needs \\usepackage{booktabs} and \\usepackage{textcomp}"]
+    lines = [
+        "% needs \\usepackage{booktabs} and \\usepackage{textcomp}; names in other letters than",
+        "% those of pdflatex need lualatex or xelatex",
+    ]
     for service in findings.services:
         if service.points:
             lines += ["", *_service(findings, service)]

@@ -1,0 +1,56 @@
+"""Logs of rows that were cut short, and texts that a shell of Windows wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sojourn import importers
+from sojourn.errors import SpecFault
+from sojourn.importers import estimates
+from sojourn.importers.testing import content, put
+
+ROWS = [
+    "hey.csv", "oha.csv", "k6.csv", "vegeta.csv", "h2load.tsv", "pgbench.log", "pgbench-rate.log",
+    "pgbench-aggregate.log", "mutilate.save",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_log_whose_last_row_may_lack_digits_is_refused(name: str, tmp_path: Path) -> None:
+    """Of `1234` the file may have `12`, which is a time, too, and a wrong one."""
+    whole = content(name)
+    assert importers.read(put(tmp_path, whole.replace(b"\n", b"\r\n")))
+    for digits in (0, 1, 2):
+        with pytest.raises(SpecFault, match="last line does not end") as caught:
+            importers.read(put(tmp_path, whole[: len(whole) - 1 - digits]))
+        assert f"result:{len(whole.splitlines())}" in caught.value.at
+    assert "echo >>" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["k6.json", "vegeta.json", "ghz.json"])
+def test_json_shows_by_itself_whether_it_is_whole(name: str, tmp_path: Path) -> None:
+    whole = content(name).rstrip(b"\n")
+    assert importers.read(put(tmp_path, whole))
+    with pytest.raises(SpecFault, match="no JSON"):
+        importers.read(put(tmp_path, whole[:-1]))
+
+
+@pytest.mark.parametrize("name", ["wrk.txt", "k6.json", "hey.csv"])
+@pytest.mark.parametrize("form", ["utf-16", "utf-16-be"])
+def test_a_text_in_utf_16_is_named_with_what_converts_it(
+    name: str, form: str, tmp_path: Path
+) -> None:
+    mark = b"\xfe\xff" if form == "utf-16-be" else b""
+    with pytest.raises(SpecFault, match="UTF-16") as caught:
+        importers.read(put(tmp_path, mark + content(name).decode().encode(form)))
+    assert "iconv" in caught.value.fix
+
+
+def test_a_sum_of_many_times_is_no_time_of_one_request(tmp_path: Path) -> None:
+    """An interval of an hour with a thousand clients: together they wait for weeks."""
+    n, us = 900_000, 3_999_999
+    text = f"1795684547 {n} {n * us} {n * us**2} 10 5000000\n"
+    _, (series,) = importers.read(put(tmp_path, text.encode()))
+    assert estimates.of(series)[0].value == us * 1e3
