@@ -129,7 +129,10 @@ def losses(service: Combinations, load: float, q: float | None) -> dict[Setting,
 
 
 def _value(run: Run, q: float | None) -> float | None:
-    return run.mean_ns if q is None else dict(run.sample).get(q)
+    """Of a run; its mean is infinite where a request was lost, because it has none else."""
+    if q is None:
+        return math.inf if run.mean_ns is None else run.mean_ns
+    return dict(run.sample).get(q)
 
 
 def _logs(

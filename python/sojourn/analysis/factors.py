@@ -179,7 +179,8 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 doubt=block_values.late(service, load, None),
             )
             times, runs = block_values.times(service, load, None)
-            of = saying.of_blocks(number, times, unlike=unlike, runs=runs)
+            lost = block_values.losses(service, load, None)
+            of = saying.of_blocks(number, times, unlike=unlike, runs=runs, losses=lost)
             yield _Shown(of, load, is_mean=True)
     peaks = block_values.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -190,7 +191,8 @@ def _curves(
     dots = [j.run for j in judged if j.is_believed and j.run.fraction is not None]
     load = np.array([run.fraction for run in dots], float)
     tail = np.array([dict(run.quantiles).get(q) for run in dots], float)
-    mean = np.array([run.mean_ns for run in dots], float)
+    # A run that lost a request has no mean, because it is infinite.
+    mean = np.array([math.inf if run.mean_ns is None else run.mean_ns for run in dots], float)
     lines = []
     crossing = None
     for name, values in ((percentile(q), tail), ("mean", mean)):

@@ -114,6 +114,11 @@ class Table(BaseModel):
         """The numbers themselves, without ends."""
         return self._of_ends(lambda row: (row.tail_ns, row.throughput))
 
+    def without(self, neighbours: Sequence[str]) -> Table:
+        """The table without the rows of these neighbours, which are not all that it has."""
+        rows = tuple(row for row in self.rows if row.neighbour not in neighbours)
+        return self.model_copy(update={"rows": rows})
+
     def _of_ends(self, ends: Callable[[Beside], tuple[float | None, float | None]]) -> Table:
         rows = tuple(
             Beside(neighbour=row.neighbour, load=row.load, tail_ns=tail, throughput=throughput)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from sojourn.models.colocation import MEAN, Table
 from sojourn.models.colocation_row import Beside
-from sojourn.models.provision import Plan, Word, provision
+from sojourn.models.provision import Word, provision
 from sojourn.models.tco import Costs, gain, shared_gain
 
 #: The paper's row of Table 2, made from unrounded throughputs (L28): load and gain as printed.
@@ -72,7 +72,8 @@ class Admitted:
         gain: at `load`; 0 where none is admitted; None: nothing is known of the throughput there.
         gain_lo, gain_hi: its ends; equal to it without intervals.
         verdict: of the sure plan.
-        unknown: neighbours of which it is not known whether any load fits.
+        unknown: neighbours of which it is not known whether any load fits. Where others surely fit,
+            these are left out of all three loads.
     """
 
     bound_ns: float
@@ -148,17 +149,24 @@ def admitted(
         loss_max: largest loss of a neighbour's throughput, 0 to 1.
         neighbour: whose throughput is worth it; "mean" for the mean of all.
     """
-    sure, best, likely = (
+    sure = provision(table, bound_ns=bound_ns, loss_max=loss_max)
+    # A neighbour that may not fit is forbidden until it is measured. Else the best case would be a
+    # plan with that one too, which may allow less load than the sure plan without it.
+    rest = table if sure.load is None else table.without(sure.unknown)
+    best, likely = (
         provision(one, bound_ns=bound_ns, loss_max=loss_max)
-        for one in (table, table.at_best(), table.plain())
+        for one in (rest.at_best(), rest.plain())
     )
-    lo, hi = _between(table, costs, neighbour, sure, best)
+    most = best.load
+    if sure.load is None:  # any of them may turn out to fit alone
+        most = max((one.load for one in best.limits if one.load is not None), default=most)
+    lo, hi = _between(rest, costs, neighbour, sure.load, most)
     return Admitted(
         bound_ns=bound_ns,
         loss_max=loss_max,
         load=likely.load,
         load_lo=sure.load,
-        load_hi=best.load,
+        load_hi=most,
         gain=_of_load(table.plain(), costs, neighbour, likely.load),
         gain_lo=lo,
         gain_hi=hi,
@@ -168,13 +176,13 @@ def admitted(
 
 
 def _between(
-    table: Table, costs: Costs, neighbour: str, sure: Plan, best: Plan
+    table: Table, costs: Costs, neighbour: str, sure: float | None, most: float | None
 ) -> tuple[float | None, float | None]:
     """Least and most gain over the loads from the sure one to the one that is not excluded."""
-    if best.load is None:
+    if most is None:
         return 0.0, 0.0
-    lowest = table.loads[0] if sure.load is None else sure.load
-    loads = [load for load in table.loads if lowest <= load <= best.load]
+    lowest = table.loads[0] if sure is None else sure
+    loads = [load for load in table.loads if lowest <= load <= most]
     ends = [
         _of_load(one, costs, neighbour, load)
         for one in (table.surely(), table.at_best())
@@ -183,7 +191,7 @@ def _between(
     known = [end for end in ends if end is not None]
     if len(known) < len(ends) or not known:
         return None, None
-    nothing: Sequence[float] = [0.0] if sure.load is None else []
+    nothing: Sequence[float] = [0.0] if sure is None else []
     return min([*known, *nothing]), max([*known, *nothing])
 
 

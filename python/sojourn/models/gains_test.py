@@ -109,6 +109,40 @@ def test_what_is_not_distinguished_from_a_bound_widens_load_and_gain(
         assert admitted_load.gain_lo <= admitted_load.gain <= admitted_load.gain_hi
 
 
+def beside(*parts: tuple[str, float, float, float]) -> Table:
+    """(neighbour, load, least and most tail, µs); the service alone has 1 µs at 20, 40, 60 %."""
+    rows = [row("none", load, 1e3) for load in (0.2, 0.4, 0.6)]
+    rows += [row(MEAN, load, 1e3, 0.5) for load in (0.2, 0.4, 0.6)]
+    for name, load, lo, hi in parts:
+        ends = {"tail_lo_ns": 1e3 * lo, "tail_hi_ns": 1e3 * hi}
+        rows.append(row(name, load, 500 * (lo + hi), 0.5, **ends))
+    return Table(name="t", label="measured", source="", service="s", q=0.99, rows=tuple(rows))
+
+
+CALM = [("calm", load, 1.0, 1.2) for load in (0.2, 0.4, 0.6)]
+#: At 20 % it is open whether it fits, and at 40 % it surely does not.
+OPEN = [("open", 0.2, 1.5, 3.0), ("open", 0.4, 3.0, 4.0), ("open", 0.6, 5.0, 6.0)]
+MAYBE = [("maybe", 0.2, 1.5, 3.0), ("maybe", 0.4, 1.5, 3.0), ("maybe", 0.6, 1.5, 3.0)]
+
+
+def test_the_sure_load_is_never_above_the_one_that_is_not_excluded() -> None:
+    """A neighbour that may not fit would make the best case lower than the sure one."""
+    one = gains.admitted(beside(*CALM, *OPEN), EVEN, bound_ns=2e3)
+    assert (one.load_lo, one.load, one.load_hi) == (0.6, 0.6, 0.6)
+    assert one.unknown == ("open",)
+    assert one.gain_lo == one.gain == one.gain_hi
+
+
+@pytest.mark.parametrize("parts", [[*OPEN, *MAYBE], [*MAYBE, *OPEN]])
+def test_of_neighbours_that_are_all_open_each_may_turn_out_to_be_the_only_one(
+    parts: list[tuple[str, float, float, float]],
+) -> None:
+    one = gains.admitted(beside(*parts), EVEN, bound_ns=2e3)
+    assert (one.load_lo, one.load_hi) == (None, 0.6)
+    assert one.gain_lo == 0.0
+    assert one.gain_hi == pytest.approx((1.6 + 0.5 * 2) / 2 - 1)
+
+
 def test_without_a_throughput_there_is_no_gain_and_the_known_ones_are_named() -> None:
     with pytest.raises(SpecFault) as caught:
         gains.of_loads(planted(), EVEN, "nobody")

@@ -84,9 +84,11 @@ class Crossing:
 def fit(load: Floats, time_ns: Floats, *, seed: int = 18) -> Curve | None:
     """The curve through runs at `load` that took `time_ns`; None with too few loads.
 
-    Runs with an infinite time are left out: the curve ends below them.
+    The curve ends below the lowest load at which at least half of the runs have an infinite time:
+    the runs that did well there, and at higher loads, are no curve. Fewer of these are left out.
     """
-    retained = np.isfinite(time_ns) & (time_ns > 0)
+    load, time_ns = np.asarray(load, float), np.asarray(time_ns, float)
+    retained = np.isfinite(time_ns) & (time_ns > 0) & (load < _end(load, time_ns))
     x, order = np.asarray(load, float)[retained], np.argsort(load[retained], kind="stable")
     x, y = x[order], np.log(np.asarray(time_ns, float)[retained][order])
     if len(np.unique(x)) < LOADS_NEEDED:
@@ -106,6 +108,15 @@ def fit(load: Floats, time_ns: Floats, *, seed: int = 18) -> Curve | None:
         loads=loads,
         means=np.exp(np.vstack([y, moved]) @ is_at / np.bincount(place)),
     )
+
+
+def _end(load: Floats, time_ns: Floats) -> float:
+    """The lowest load of which the median run is infinite; inf: none is."""
+    is_lost, is_run = np.isposinf(time_ns), ~np.isnan(time_ns)
+    loads = [
+        at for at in np.unique(load) if 2 * is_lost[load == at].sum() >= is_run[load == at].sum()
+    ]
+    return min((float(at) for at in loads if is_lost[load == at].any()), default=math.inf)
 
 
 def crossing(curve: Curve, bound_ns: float, *, confidence: float = 0.95) -> Crossing:

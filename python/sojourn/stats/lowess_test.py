@@ -75,6 +75,22 @@ def test_infinite_times_end_the_curve_below_them() -> None:
     assert curve.x[-1] == pytest.approx(0.8)
 
 
+def test_runs_that_did_well_among_lost_ones_do_not_lengthen_the_curve() -> None:
+    """At 70 % two of three runs lost requests; who asks only the others finds no crossing."""
+    load = np.repeat(np.arange(0.1, 1.01, 0.1), 3)
+    times = np.full(30, 1e5)
+    times[(load > 0.65) & (np.arange(30) % 3 > 0)] = math.inf
+    curve = lowess.fit(load, times)
+    assert curve is not None
+    assert curve.x[-1] == pytest.approx(0.6)
+    times[(load > 0.65)] = 1e5
+    times[-2:] = math.nan  # refused, which is not infinite
+    times[0] = math.inf  # one of three says little of its load
+    curve = lowess.fit(load, times)
+    assert curve is not None
+    assert (curve.x[0], curve.x[-1]) == pytest.approx((0.1, 1.0))
+
+
 @pytest.mark.parametrize(("loads", "repeats", "dots"), [(4, 10, 31), (5, 20, 61), (4, 2, 7)])
 def test_a_line_reaches_over_three_loads_and_one_dot_more(
     loads: int, repeats: int, dots: int

@@ -169,8 +169,12 @@ def _pace_sentences(cases: Sequence[Beside]) -> Iterator[str]:
     (least, low), (most, high) = (
         pick(reported_of, key=lambda pair: pair[1].value) for pick in (min, max)
     )
+    ends = low.interval, high.interval
     if _round(low) == _round(high):
         yield f"The neighbour keeps about {_round(low)} of its work under each setting."
+    elif not ends[0] or not ends[1] or ends[0].hi >= ends[1].lo:
+        of = f"The neighbour keeps {_round(low)} to {_round(high)} of its work"
+        yield f"{of}; under which setting it keeps most is open."
     else:
         yield short(
             f"The neighbour keeps {_round(high)} of its work with {_called(most, cases)}, "
@@ -207,12 +211,15 @@ def sentence_row(one: Beside) -> Row | None:
 
 
 def _more(count: Number) -> str:
-    """`1.5 µs longer (0.2 to 3.0 µs)`, or `as long as alone, within ± 2 µs`."""
+    """`1.5 µs longer (0.2 to 3.0 µs)`; `from 0.2 µs less to 3 µs more` where that is open."""
     if count.interval is None:
         return f"{show.time(abs(count.value))} {'longer' if count.value >= 0 else 'less'}"
     lo, hi = count.interval.lo, count.interval.hi
-    if lo <= 0 <= hi:
-        return f"as long as alone, within ± {show.time(show.known(max(-lo, hi), None))},"
+    if lo <= 0 <= hi:  # not "as long as alone": an interval holds 0 where nothing could be seen
+        if math.isinf(lo) or math.isinf(hi):
+            return "an unknown time less or more"
+        less, more = (show.time(show.known(end, None, 1)) for end in (-lo, hi))
+        return f"from {less} less to {more} more"
     value = show.known(abs(count.value), (hi - lo) / 2)
     ends = Interval(*sorted(show.known(abs(end), (hi - lo) / 2) for end in (lo, hi)))
     word = "longer" if count.value > 0 else "less"
@@ -255,8 +262,12 @@ def _times(row: Row | None) -> str:
         return "∞"
     ends = row.ratio.interval
     half = (ends.hi - ends.lo) / 2 if ends else None
-    between = f" ({show.known(ends.lo, half):g} to {show.known(ends.hi, half):g})" if ends else ""
+    between = f" ({_end(ends.lo, half)} to {_end(ends.hi, half)})" if ends else ""
     return f"{show.known(row.ratio.value, half):g}×{between}"
+
+
+def _end(ratio: float, half: float | None) -> str:
+    return "∞" if math.isinf(ratio) else f"{show.known(ratio, half):g}"
 
 
 def _plot(cases: Sequence[Beside], width: int) -> Iterator[str]:

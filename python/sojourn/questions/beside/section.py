@@ -128,8 +128,12 @@ def _costs(section: BesideSection) -> Table:
 
 def _times(value: float, ends: object) -> str:
     lo, hi = getattr(ends, "lo", None), getattr(ends, "hi", None)
-    between = f" ({lo:.3g} to {hi:.3g})" if lo is not None and hi is not None else ""
-    return f"{value:.3g}{between}"
+    between = f" ({_ratio(lo)} to {_ratio(hi)})" if lo is not None and hi is not None else ""
+    return f"{_ratio(value)}{between}"
+
+
+def _ratio(value: float) -> str:
+    return "∞" if value == float("inf") else f"{value:.3g}"
 
 
 def _order(section: BesideSection) -> Table:

@@ -112,10 +112,13 @@ def time_words(result: Number) -> str:
     >>> from sojourn.stats.interval import Interval
     >>> time_words(Number(1500.0, Interval(-200.0, 3000.0)))
     '+1.50 µs (−0.20 to +3.00 µs)'
+    >>> time_words(Number(1500.0, Interval(-200.0, math.inf)))
+    '+1.50 µs (−0.20 to +∞ µs)'
     """
 
     def us(ns: float) -> str:
-        return f"{'−' if ns < 0 else '+'}{abs(ns) / 1e3:.2f}"
+        size = f"{abs(ns) / 1e3:.2f}" if math.isfinite(ns) else "∞"
+        return f"{'−' if ns < 0 else '+'}{size}"
 
     ends = result.interval
     between = f"{us(ends.lo)} to {us(ends.hi)} µs" if ends else "no interval"

@@ -1,9 +1,10 @@
 """What one application of a mechanism costs, and what a change does to p99, with intervals (M24).
 
 Times of one mechanism on one host are its applications in order. Quantiles are bounded by order
-statistics and refused below the sample they need (M10), the mean by Student's t on batch means of
-as many batches as there are rows without a break, or eight. Nothing is subtracted: the empty
-measurement has a row of its own.
+statistics and refused below the sample they need (M10). The mean is that of the blocks, by
+Student's t over them, because what a block has in common is in all of its times (M15). With fewer
+than three blocks it is Student's t on eight batches, which knows nothing of other blocks. Nothing
+is subtracted: the empty measurement has a row of its own.
 
 What a change does: requests that were due while single changes lasted, and within 50 ms after
 them, against those due within 50 ms before them, both pooled. Changes lie far apart, so they are
@@ -43,6 +44,7 @@ METHOD = Method(
 
 Floats = NDArray[np.float64]
 BATCHES = 8
+BLOCKS_MIN = 3  # of an interval over blocks, as over restarts
 CHANGES_MIN = 8  # below, an interval over changes is not worth its name
 REQUESTS_MIN = 563  # of p99 on each side (M10)
 DRAWS = 2000
@@ -56,7 +58,7 @@ class Cost:
     """What applications of one mechanism on one host took, ns.
 
     Attributes:
-        mean: with Student's interval over batches.
+        mean: with Student's interval over blocks, of fewer than three over batches.
         p50, p99: with intervals by order statistics.
         max_ns: the longest of these; None of none.
         cpu_ns, child_ns: CPU time of an application: the lab's, and that of what it starts.
@@ -95,16 +97,19 @@ class Felt:
 
 
 def cost(
-    ns: Sequence[int], runs: Sequence[tuple[int, int, int]], lab_ns: Sequence[int] = ()
+    blocks: Sequence[Sequence[int]],
+    runs: Sequence[tuple[int, int, int]],
+    lab_ns: Sequence[int] = (),
 ) -> Cost:
     """What applications took.
 
     Args:
-        ns: time of each, in order.
+        blocks: of each the times of all applications, in order.
         runs: (applications, CPU time of the lab, of its children, ns) of each row without a break.
         lab_ns: the same change by the lab's knob.
     """
-    values = np.asarray(ns, np.float64)
+    parts = [np.asarray(block, np.float64) for block in blocks if len(block)]
+    values = np.concatenate(parts) if parts else np.empty(0)
     result = times.from_values(values)
     enough = len(values) >= dependence.BATCHES * dependence.BATCH_LEAST
     own = {q: dependence.of_raw(values, q) if enough else 1.0 for q in (0.5, TAIL)}
@@ -112,7 +117,7 @@ def cost(
     used = [sum(run[nth] for run in runs) / count for nth in (1, 2)] if runs else [None, None]
     return Cost(
         count=len(values),
-        mean=_mean(values),
+        mean=_mean(values, parts),
         p50=quantiles.estimate(result, 0.5, correlation=own[0.5]),
         p99=quantiles.estimate(result, TAIL, correlation=own[TAIL]),
         max_ns=float(values.max()) if values.size else None,
@@ -122,9 +127,11 @@ def cost(
     )
 
 
-def _mean(values: Floats) -> Estimate:
-    """Student's t on means of batches; of few values on the values themselves."""
+def _mean(values: Floats, blocks: Sequence[Floats]) -> Estimate:
+    """Student's t on means of blocks, else of batches; of few values on the values themselves."""
     batches = values if values.size < 4 * BATCHES else _batched(values)
+    if len(blocks) >= BLOCKS_MIN:
+        batches = np.array([block.mean() for block in blocks])
     if batches.size < 2:  # a spread takes two
         mean = float(values.mean()) if values.size else None
         why = "measured once" if values.size else "not measured"
@@ -138,7 +145,7 @@ def _mean(values: Floats) -> Estimate:
             refused="" if values.size else why,
         )
     half = student(batches.size - 1) * float(batches.std(ddof=1) / math.sqrt(batches.size))
-    mean = float(values.mean())
+    mean = float((batches if len(blocks) >= BLOCKS_MIN else values).mean())
     return Estimate(
         q=None,
         value=mean,

@@ -29,14 +29,35 @@ def test_interval_of_the_mean_covers() -> None:
     rng = np.random.default_rng(1)
     inside = 0
     for _ in range(400):
-        mean = costs.cost([int(ns) for ns in rng.exponential(40_000, 200)], [(200, 0, 0)]).mean
+        mean = costs.cost([[int(ns) for ns in rng.exponential(40_000, 200)]], [(200, 0, 0)]).mean
         assert mean.interval is not None
         inside += mean.interval.lo <= 40_000 <= mean.interval.hi
     assert inside >= 0.92 * 400  # 95 %, 2.7 sigma below
 
 
+def test_interval_of_the_mean_covers_where_blocks_differ() -> None:
+    """Blocks differ by a fifth: their number counts, not that of the applications in them."""
+    rng = np.random.default_rng(6)
+    for count in (3, 4):
+        inside = 0
+        for _ in range(300):
+            levels = 40_000 * (1 + 0.2 * rng.standard_normal(count))
+            blocks = [[int(ns) for ns in rng.normal(level, 4_000, 50)] for level in levels]
+            mean = costs.cost(blocks, []).mean
+            assert mean.interval is not None
+            inside += mean.interval.lo <= 40_000 <= mean.interval.hi
+        assert inside >= 0.91 * 300  # 95 %, 3 sigma below
+
+
+def test_each_block_counts_alike_and_an_empty_one_does_not_count() -> None:
+    cost = costs.cost([[100] * 10, [], [200] * 30, [300] * 10], [])
+    assert (cost.mean.value, cost.count) == (200, 50)
+    few = costs.cost([[], [100, 200]], [])
+    assert few.mean.value == 150
+
+
 def test_a_quantile_that_the_sample_cannot_carry_is_refused() -> None:
-    few, many = costs.cost([1] * 200, []), costs.cost(SHUFFLED, [(10_000, 5, 10)])
+    few, many = costs.cost([[1] * 200], []), costs.cost([SHUFFLED], [(10_000, 5, 10)])
     assert few.p99.value is None
     assert "563" in few.p99.refused
     assert many.p99.value == pytest.approx(9_900, abs=2)
@@ -45,11 +66,11 @@ def test_a_quantile_that_the_sample_cannot_carry_is_refused() -> None:
 
 
 def test_restarts_that_are_few_have_a_mean() -> None:
-    cost = costs.cost([100, 110, 90, 105, 95], [(5, 1, 1)])
+    cost = costs.cost([[100, 110, 90, 105, 95]], [(5, 1, 1)])
     assert cost.mean.value == 100
     assert cost.mean.interval is not None
     assert cost.mean.interval.lo < 100 < cost.mean.interval.hi
-    once = costs.cost([100], [(1, 1, 1)])
+    once = costs.cost([[100]], [(1, 1, 1)])
     assert (once.mean.value, once.mean.interval) == (100, None)
 
 

@@ -148,7 +148,7 @@ def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row
         doubts=_doubts(each),
         costs={
             host: costs.cost(
-                [ns for t in own for ns in t.ns],
+                [t.ns for t in own],
                 [run for t in own for run in t.runs],
                 [ns for t in own for ns in t.lab_ns],
             )

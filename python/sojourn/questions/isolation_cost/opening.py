@@ -119,8 +119,9 @@ def sentences(section: IsolationCosts, results: Sequence[tuple[str, Cost]]) -> I
     """The ends of the order, the paper, and the tail of the service or what is in doubt."""
     (cheap, low), (dear, high) = results[0], results[-1]
     if len(results) > 1:
+        least, most = ("is" if sure else "may be" for sure in _are_sure([c for _, c in results]))
         yield sentence(
-            f"cheapest is {cheap}, {_time(low)} a change; dearest is {dear}, {_time(high)}"
+            f"cheapest {least} {cheap}, {_time(low)} a change; dearest {most} {dear}, {_time(high)}"
         )
     else:
         yield sentence(f"a change of {cheap} takes {_time(low)}")
@@ -130,6 +131,13 @@ def sentences(section: IsolationCosts, results: Sequence[tuple[str, Cost]]) -> I
         yield text
     else:
         yield from _doubted(section)
+
+
+def _are_sure(ordered: Sequence[Cost]) -> tuple[bool, bool]:
+    """Whether the first is surely the cheapest and the last surely the dearest, by intervals."""
+    ends = [cost.mean.interval or Interval(lo=0.0, hi=math.inf) for cost in ordered]
+    is_first = all(ends[0].hi < other.lo for other in ends[1:])
+    return is_first, all(other.hi < ends[-1].lo for other in ends[:-1])
 
 
 def _against_paper(section: IsolationCosts) -> str:

@@ -12,6 +12,7 @@ from sojourn.questions.isolation_cost import opening
 from sojourn.questions.isolation_cost.judge import IsolationCosts
 from sojourn.questions.isolation_cost.testing_opening import isolation
 from sojourn.report import openings
+from sojourn.stats.interval import Interval
 
 
 def test_the_paper_is_beside_what_isolation_costs() -> None:
@@ -65,3 +66,20 @@ def test_a_cost_of_a_loaded_host_is_named_as_that_and_not_held_against_the_paper
     _, busy = changed("restart_runc", costs={"loaded": runc.costs["loaded"]})
     assert opening._against_paper(section) != opening._against_paper(busy)
     assert "loaded host" not in openings.of(findings).headline
+
+
+def test_the_cheapest_and_the_dearest_are_named_surely_only_where_intervals_are_apart() -> None:
+    def said(name: str, ends: Interval | None) -> str:
+        row = next(row for row in section.rows if row.name == name)
+        cost = replace(row.costs["idle"], mean=replace(row.costs["idle"].mean, interval=ends))
+        findings, _ = changed(name, costs={"idle": cost})
+        return openings.of(findings).sentences[0]
+
+    _, section = changed("cpu_quota")
+    sure = said("cpu_quota", Interval(lo=3e4, hi=4e4))
+    assert sure.startswith("Cheapest is cpu quota, ")
+    assert "dearest is restart runc, " in sure
+    for ends in (Interval(lo=3e4, hi=3e6), None):
+        assert said("cpu_quota", ends).startswith("Cheapest may be cpu quota, ")
+    for ends in (Interval(lo=1e6, hi=1e9), None):
+        assert "dearest may be restart runc, " in said("restart_runc", ends)

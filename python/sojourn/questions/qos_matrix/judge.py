@@ -226,12 +226,7 @@ def in_words(matrix: Matrix) -> str:
     under = f" with {matrix.under}" if matrix.under else ""
     whole = f"{counts.get(BOTH, 0)} of {len(matrix.cells)} pairs of loads"
     text = f"{first} and {second}{under} both meet their targets in {whole}; {', '.join(parts)}."
-    best = max(
-        (cell for cell in matrix.cells if cell.meets == BOTH),
-        key=lambda cell: (cell.row + cell.column, cell.row),
-        default=None,
-    )
-    if best:
+    if best := matrix.most:
         most = f"{first} at {load_share(best.row)} with {second} at {load_share(best.column)}"
         surely = "" if matrix.is_bounded else "surely "
         text += f" The most that {surely}fits is {most}."

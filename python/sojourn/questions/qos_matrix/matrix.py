@@ -65,6 +65,15 @@ class Matrix:
         return Counter(cell.meets for cell in self.cells)
 
     @property
+    def most(self) -> MatrixCell | None:
+        """The pair with the highest sum that fits, of several the most even; None: none fits."""
+        return max(
+            (cell for cell in self.cells if cell.meets == BOTH),
+            key=lambda cell: (round(cell.row + cell.column, 9), min(cell.row, cell.column)),
+            default=None,
+        )
+
+    @property
     def is_bounded(self) -> bool:
         """Whether the pair with the highest sum that fits is surely that: none above it is open."""
         sums = [cell.row + cell.column for cell in self.cells if cell.meets == BOTH]

@@ -47,10 +47,10 @@ def _best(matrices: Sequence[Matrix]) -> Matrix:
     return max(matrices, key=lambda one: (one.counts[BOTH], one.counts[OPEN]))
 
 
-def _is_surely_best(best: Matrix, matrices: Sequence[Matrix]) -> bool:
-    """Whether no other one fits more pairs, whatever becomes of its open ones."""
+def _is_surely_best(best: Matrix, matrices: Sequence[Matrix], by: int = 0) -> bool:
+    """Whether it fits as many pairs as any other one, or `by` more, whatever open ones become."""
     others = (one for one in matrices if one is not best)
-    return all(best.counts[BOTH] >= one.counts[BOTH] + one.counts[OPEN] for one in others)
+    return all(best.counts[BOTH] >= one.counts[BOTH] + one.counts[OPEN] + by for one in others)
 
 
 def _headline(matrix: Matrix) -> str:
@@ -66,7 +66,9 @@ def _sentences(matrix: Matrix, matrices: Sequence[Matrix]) -> Iterator[str]:
         fits = f"{matrix.counts[BOTH]} of {len(matrix.cells)}"
         of = f"{len(matrices)} settings"
         if _is_surely_best(matrix, matrices):
-            yield f"Of {of} most pairs of loads fit with {name_of(matrix)}: {fits}."
+            is_tied = not _is_surely_best(matrix, matrices, by=1)
+            most = "none fits more pairs of loads than" if is_tied else "most pairs fit with"
+            yield f"Of {of} {most} {name_of(matrix)}: {fits}."
         else:
             yield short(
                 f"Which of {of} fits most pairs is open; with {name_of(matrix)} surely {fits} fit.",
@@ -77,8 +79,8 @@ def _sentences(matrix: Matrix, matrices: Sequence[Matrix]) -> Iterator[str]:
         far = f", and {_up_to(matrix, high, least)} beside {show.load(high)}" if high > low else ""
         beside = f"beside {second} at {show.load(low)}"
         yield f"Both fit with {first} {_up_to(matrix, low, most)} load {beside}{far}."
-        row, column = most_together(matrix)
-        together = f"{first} at {show.load(row)} with {second} at {show.load(column)}"
+    if cell := matrix.most:
+        together = f"{first} at {show.load(cell.row)} with {second} at {show.load(cell.column)}"
         surely = "" if matrix.is_bounded else "surely "
         yield f"The most load that {surely}fits together is {together}."
     else:
@@ -119,21 +121,20 @@ def _missed(matrix: Matrix) -> Iterator[str]:
 
 
 def frontier(matrix: Matrix) -> list[tuple[float, float]]:
-    """(load of the second service, highest load of the first at which both fit), ascending.
+    """(load of the second service, load of the first up to which both fit), ascending.
 
-    Loads of the second beside which nothing fits are left out.
+    "Up to" means from the lowest load on: where more load does not always make it worse, both may
+    fit at a load and not below it. Loads of the second beside which the lowest load of the first
+    does not fit are left out.
     """
-    fits = [cell for cell in matrix.cells if cell.meets == BOTH]
-    return [
-        (column, max(cell.row for cell in fits if cell.column == column))
-        for column in sorted({cell.column for cell in fits})
-    ]
-
-
-def most_together(matrix: Matrix) -> tuple[float, float]:
-    """The pair of loads that fits with the highest sum; of several the most even."""
-    fits = [(cell.row, cell.column) for cell in matrix.cells if cell.meets == BOTH]
-    return max(fits, key=lambda pair: (round(sum(pair), 9), min(pair)))
+    reach: dict[float, float] = {}
+    stopped: set[float] = set()
+    for cell in sorted(matrix.cells, key=lambda cell: cell.row):
+        if cell.meets != BOTH:
+            stopped.add(cell.column)
+        elif cell.column not in stopped:
+            reach[cell.column] = cell.row
+    return sorted(reach.items())
 
 
 def _table(matrix: Matrix) -> Table:
@@ -145,7 +146,9 @@ def _table(matrix: Matrix) -> Table:
         most = reach.get(column)
         above = _above(matrix, column, most)
         who = _who(matrix, above) if above else "nobody"
-        rows.append((show.load(column), _fits(most, above), who))
+        fits = any(c.meets == BOTH for c in matrix.cells if c.column == column)
+        upto = _fits(most, above) if most or not fits else "not at its lowest load, but above"
+        rows.append((show.load(column), upto, who))
     columns = (f"{second} at", f"{first} fits up to", "above that misses")
     return Table(columns=columns, rows=tuple(rows))
 

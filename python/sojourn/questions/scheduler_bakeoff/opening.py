@@ -13,6 +13,7 @@ from sojourn.questions.qos_matrix.opening import LEGEND
 from sojourn.questions.qos_matrix.section import DRAWN, drawn
 from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
 from sojourn.questions.scheduler_bakeoff.properties import UNDECIDED, Property
+from sojourn.questions.scheduler_bakeoff.section import most_together
 from sojourn.report import labels, show
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import Opening, Opens, capital, fitting, listed, short
@@ -116,7 +117,7 @@ def _sentences(bakeoff: Bakeoff) -> Iterator[str]:
         names = show.listed([called(one) for one in best], 2)
         usual = next((one for one in rest if called(one) == labels.KERNEL), None)
         least = f"; the kernel default fits {_surely(usual)}, up to {_most(usual)}" if usual else ""
-        to = max(best, key=lambda one: one.most or 0)
+        to = min(best, key=lambda one: one.most or 0)  # with each that is named
         fits = f"With {names} up to {_most(to)} load of both together fits"
         yield short(f"{fits}{least}.", f"{fits}.", f"Up to {_most(to)} load of both together fits.")
     elif rest:
@@ -175,7 +176,7 @@ def _table(candidates: Sequence[Candidate]) -> Table:
         (
             called(one),
             _fits(one),
-            _most_together(one),
+            most_together(one),
             *(_property(one, name) for name in COLUMNS),
         )
         for one in candidates
@@ -183,12 +184,6 @@ def _table(candidates: Sequence[Candidate]) -> Table:
     return Table(
         columns=("setting", "pairs that fit", "most together", *COLUMNS.values()), rows=rows
     )
-
-
-def _most_together(one: Candidate) -> str:
-    if one.most is None:
-        return "–"
-    return f"{show.load(one.most)}{' or more' if one.open else ''}"
 
 
 def _fits(one: Candidate) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from sojourn.questions.scheduler_bakeoff import judge, opening
+from sojourn.questions.scheduler_bakeoff import judge, opening, section
 from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
 from sojourn.questions.testing_state import made
 
@@ -63,7 +64,18 @@ def test_a_setting_without_a_matrix_may_carry_all_pairs() -> None:
 def test_the_most_together_is_a_bound_where_pairs_are_open() -> None:
     sure, open_ = candidates((6, 0), (6, 1))
     assert (opening._most(sure), opening._most(open_)) == ("50 %", "at least 50 %")
-    assert opening._most_together(open_) == "50 % or more"
+    assert section.most_together(open_) == "50 % or more"
+    both = made(Bakeoff, candidates=(sure, open_), disagreements=())
+    assert [row[2] for row in section._matrices(both).rows] == ["50 %", "50 % or more"]
+
+
+def test_of_settings_that_fit_as_many_pairs_no_one_gets_the_load_of_another() -> None:
+    one, other = candidates((6, 0), (6, 0))
+    each = (replace(one, most=1.2), replace(other, most=0.9))
+    for order in (each, each[::-1]):
+        first, *_ = opening._sentences(made(Bakeoff, candidates=order, disagreements=()))
+        assert first.startswith("With ")
+        assert first.endswith(" up to 90 % load of both together fits.")
 
 
 def test_a_setting_without_a_matrix_has_all_its_pairs_open() -> None:

@@ -76,6 +76,14 @@ QUOTA = {"got": [[0.45, 0.44, 0.45], [0.45, 0.45, 0.44]], "asked": [0.45, 0.45],
             (YES, YES, UNDECIDED),
         ),  # near each other, and so wide that they may be far apart
         ({"wake": {"runs": [], "refused": "not here"}}, (YES, YES, UNDECIDED)),
+        *(
+            ({"wake": {"runs": [{"level": "fifo:11", "late_ns": [110] * 300}, other]}}, undecided)
+            for undecided in ((YES, YES, UNDECIDED),)
+            for other in (
+                {"level": "fifo:9", "late_ns": []},  # it was not heard: that is no lack
+                {"level": "fifo:11", "late_ns": [120] * 300},
+            )
+        ),
     ],
 )
 def test_each_is_judged_by_its_number(change: dict[str, Any], expected: tuple[str, ...]) -> None:

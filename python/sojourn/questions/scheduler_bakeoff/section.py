@@ -56,7 +56,8 @@ def _properties(bakeoff: Bakeoff) -> Table:
 
 def _matrices(bakeoff: Bakeoff) -> Table:
     rows = tuple(
-        (one.name, _fits(one), _most(one), one.paper_matrix or "–") for one in bakeoff.candidates
+        (one.name, _fits(one), most_together(one), one.paper_matrix or "–")
+        for one in bakeoff.candidates
     )
     return Table(columns=("setting", "both_fit", "most_together", "paper"), rows=rows)
 
@@ -68,8 +69,11 @@ def _fits(one: Candidate) -> str:
     return f"{one.fits} of {one.cells}{more}"
 
 
-def _most(one: Candidate) -> str:
-    return show.load(one.most) if one.most is not None else "–"
+def most_together(one: Candidate) -> str:
+    """The most load of both together; where pairs are open it may be more."""
+    if one.most is None:
+        return "–"
+    return f"{show.load(one.most)}{' or more' if one.open else ''}"
 
 
 KIND = BakeoffShown()

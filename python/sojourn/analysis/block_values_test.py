@@ -1,0 +1,41 @@
+"""Numbers by block and combination: a block with lost requests is not left out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sojourn.analysis import block_values
+from sojourn.analysis.combinations import Part
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.load_point import LoadPoint, Run
+from sojourn.plan.setting import Setting
+from sojourn.questions.testing_state import made
+
+RUN = made(Run, mean_ns=1e5, sample=((0.5, 7e4),), is_believed=True, grows=False)
+
+
+def combinations(*means: float | None, is_believed: bool = True) -> block_values.Combinations:
+    """A run of each block with this mean, at half load under one combination."""
+    runs = tuple(
+        replace(RUN, key=f"b{n}", repeat=n, mean_ns=mean, is_believed=is_believed or n > 0)
+        for n, mean in enumerate(means)
+    )
+    finding = made(ServiceFinding, points=(made(LoadPoint, fraction=0.5, runs=runs),), twins=())
+    part = made(Part, levels=Setting.of({"threads": 2}))
+    return block_values.Combinations(None, (part,), (finding,))  # type: ignore[arg-type]
+
+
+def test_a_mean_without_an_end_is_infinite_as_a_quantile_is() -> None:
+    """A block that is left out because it lost requests leaves those that did well."""
+    levels = Setting.of({"threads": 2})
+    values, runs = block_values.times(combinations(1e5, None, 2e5), 0.5, None)
+    assert [values[block][levels] for block in range(3)] == pytest.approx([1e5, math.inf, 2e5])
+    assert [runs[block][levels] for block in range(3)] == [1, 1, 1]
+
+
+def test_a_run_that_is_not_believed_has_no_mean_at_all() -> None:
+    values, _ = block_values.times(combinations(None, 1e5, is_believed=False), 0.5, None)
+    assert list(values) == [1]
