@@ -62,13 +62,17 @@ def refuses(level: str) -> str:
     if word == "slice":
         return "" if 100_000 <= wanted.runtime <= 100_000_000 else "slices are 0.1 to 100 ms"
     if word == "deadline":
-        if wanted.period > PERIOD_MOST_NS:
-            return "a period is an hour at most"
-        holds = 1024 <= wanted.runtime <= wanted.period
-        return "" if holds else "a runtime is 1.024 us at least, and no more than its period"
+        return _refuses_deadline(wanted)
     if wanted.policy in {attr.FIFO, attr.RR} and not 1 <= wanted.priority <= 99:
         return "real-time priorities are 1 to 99"
     return ""
+
+
+def _refuses_deadline(wanted: Attr) -> str:
+    if wanted.period > PERIOD_MOST_NS:
+        return "a period is an hour at most"
+    holds = 1024 <= wanted.runtime <= wanted.period
+    return "" if holds else "a runtime is 1.024 us at least, and no more than its period"
 
 
 def _refuses_bvt(level: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sojourn.actors import measured
+from sojourn.actors.actor import Role
 from sojourn.actors.neighbours import Neighbour
 
 S = 1_000_000_000
@@ -64,3 +65,26 @@ def test_without_a_load_all_that_it_did_counts(tmp_path: Path, text: str) -> Non
         (tmp_path / measured.LOAD).write_text(text)
     did = seen(tmp_path, time.monotonic_ns() - 6 * S, 1000, 500)["progress"]
     assert did["of_alone"] == pytest.approx(0.75)
+
+
+def test_cpus_that_memory_is_too_short_for_are_reported(tmp_path: Path) -> None:
+    actor = Neighbour("stream", "server", lambda: ("it",), footprint_bytes=1 << 20)
+    memory = SimpleNamespace(free_bytes=9 << 20)  # a quarter of it is for two
+    started: list[Any] = []
+
+    def start(*_: object, cpus: tuple[int, ...], **__: object) -> Task:
+        started.append(cpus)
+        return Task()
+
+    found: Any = SimpleNamespace(
+        folder=tmp_path,
+        facts=SimpleNamespace(memory=memory),
+        point=SimpleNamespace(warmup_s=0.0),
+        cpus=dict.fromkeys(Role, (1, 2, 3, 4)),
+        start=start,
+        end=lambda _: SimpleNamespace(cpu_s=1.0),
+    )
+    actor.enter(found)
+    actor.leave()
+    assert started == [(1,), (2,)]
+    assert actor.saw()["neighbour"]["no_memory_on"] == [3, 4]
