@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from sojourn import programs
 from sojourn.actors import measured
 from sojourn.actors.actor import Role
-from sojourn.actors.neighbours import Neighbour
+from sojourn.actors.kind import named
+from sojourn.actors.neighbours import KINDS, Neighbour
 
 S = 1_000_000_000
 SLACK_NS = S // 100  # between two readings of the clocks
@@ -88,3 +90,19 @@ def test_cpus_that_memory_is_too_short_for_are_reported(tmp_path: Path) -> None:
     actor.leave()
     assert started == [(1,), (2,)]
     assert actor.saw()["neighbour"]["no_memory_on"] == [3, 4]
+
+
+@pytest.mark.parametrize(("text", "is_stopped"), [("noise:disk@50MB/s", False), ("noise", True)])
+def test_who_said_nothing_under_load_is_not_known_to_have_done_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, *, is_stopped: bool
+) -> None:
+    """An antagonist that hung in the kernel counted as one that held its intensity."""
+    monkeypatch.setattr(programs, "find", lambda name, fix="": f"/usr/bin/{name}")
+    result = named(KINDS, text, key="neighbour")
+    assert result is not None
+    actor: Any = result[1]
+    (tmp_path / "neighbour-0.log").write_text(json.dumps({"unit": "MB", "alone_per_s": 100.0}))
+    actor._stage, actor._tasks, actor._was_held = stage(tmp_path), [(0, Task())], is_stopped
+    monkeypatch.setattr(actor, "go", lambda: None)
+    actor.leave()
+    assert ("not_held" in actor.saw()["neighbour"]) is not is_stopped

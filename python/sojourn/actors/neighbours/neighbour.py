@@ -275,7 +275,7 @@ class Neighbour(Actor):
         if self._progress is not None:
             seen["progress"] = self._progress.as_json()
             seen["not_held"] = "" if self._was_held else self._progress.problem
-        elif self._counts and self._used_s:
+        elif self._counts and self._used_s and not self._was_held:
             seen["not_held"] = "it finished no piece of work within the load: measure for longer"
         return {f"neighbour{self._mark}": {**seen, "died": self._died}}
 
