@@ -154,11 +154,11 @@ def refuses(level: str) -> str:
     >>> refuses("max:2GHz+min:3GHz"), refuses("max:0GHz"), refuses("min:1GHz+max:2GHz")
     ('the least frequency is more than the most', 'a frequency is more than 0', '')
     >>> refuses("turbo:on+turbo:off"), refuses("max:5000GHz")
-    ('turbo is given twice', 'the kernel counts kHz to 4294967295')
+    ('turbo occurs twice', 'the kernel counts kHz to 4294967295')
     """
     words = [part.partition(":")[0] for part in level.split("+")]
     if twice := next((word for word in words if words.count(word) > 1), ""):
-        return f"{twice} is given twice"
+        return f"{twice} occurs twice"
     asked = {what: _khz(value) for what, value in parts(level).items() if what in (MAX, MIN)}
     if not all(asked.values()):
         return "a frequency is more than 0"

@@ -139,9 +139,9 @@ def test_a_number_that_no_kernel_counts_to_is_refused_before_anything_starts(nam
     [
         ("egress=0.4kB/s", "1000 bytes a second"),
         ("io_limit=read:10MB/s+write:1kB/s", "64kB/s"),
-        ("frequency=max:2GHz+max:3GHz", "max is given twice"),
-        ("frequency=governor:performance+turbo:on+governor:powersave", "governor is given twice"),
-        ("policy=bvt,warp=1ms,warp=2ms", "warp is given twice"),
+        ("frequency=max:2GHz+max:3GHz", "max occurs twice"),
+        ("frequency=governor:performance+turbo:on+governor:powersave", "governor occurs twice"),
+        ("policy=bvt,warp=1ms,warp=2ms", "warp occurs twice"),
         ("policy=bvt,weight=101", "0.01 to 100"),
         ("memory_limit=8589934592GiB", "no limit"),
         ("llc_ways=0x1ffffffff", "32 ways"),

@@ -79,12 +79,12 @@ def _refuses_bvt(level: str) -> str:
     """Why no scheduler of borrowed virtual time takes it.
 
     >>> _refuses_bvt("bvt,weight=4,weight=5"), _refuses_bvt("bvt,warp=2h"), _refuses_bvt("scx_lavd")
-    ('weight is given twice', 'a time is an hour at most', '')
+    ('weight occurs twice', 'a time is an hour at most', '')
     """
     pairs = [part.partition("=")[::2] for part in level.split(",")[1:]]
     names = [name for name, _ in pairs]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        return f"{twice} is given twice"
+        return f"{twice} occurs twice"
     weights = [float(value) for name, value in pairs if name == "weight"]
     if any(not WEIGHT_LEAST <= weight <= WEIGHT_MOST for weight in weights):
         return f"a weight is {WEIGHT_LEAST} to {WEIGHT_MOST}"

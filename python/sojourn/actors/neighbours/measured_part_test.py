@@ -78,7 +78,7 @@ def test_cpus_that_memory_is_too_short_for_are_reported(tmp_path: Path) -> None:
         started.append(cpus)
         return Task()
 
-    found: Any = SimpleNamespace(
+    stage_of_four: Any = SimpleNamespace(
         folder=tmp_path,
         facts=SimpleNamespace(memory=memory),
         point=SimpleNamespace(warmup_s=0.0),
@@ -86,14 +86,14 @@ def test_cpus_that_memory_is_too_short_for_are_reported(tmp_path: Path) -> None:
         start=start,
         end=lambda _: SimpleNamespace(cpu_s=1.0),
     )
-    actor.enter(found)
+    actor.enter(stage_of_four)
     actor.leave()
     assert started == [(1,), (2,)]
     assert actor.saw()["neighbour"]["no_memory_on"] == [3, 4]
 
 
 @pytest.mark.parametrize(("text", "is_stopped"), [("noise:disk@50MB/s", False), ("noise", True)])
-def test_who_said_nothing_under_load_is_not_known_to_have_done_it(
+def test_who_reports_nothing_under_load_is_not_known_to_have_done_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, *, is_stopped: bool
 ) -> None:
     """An antagonist that hung in the kernel counted as one that held its intensity."""

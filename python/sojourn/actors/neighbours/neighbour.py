@@ -79,7 +79,7 @@ class Neighbour(Actor):
             counts: its progress is what it is there for: a point without is unknown.
             tolerance: share of what it was asked for that may be missing before the point is
                 unknown.
-            first_s: how long it may take until it says what it can do.
+            first_s: how long it may take until it reports what it can do.
         """
         self.name = name
         self.text = name

@@ -1,4 +1,4 @@
-"""On whose CPUs a neighbour runs, and so how many copies of it there are."""
+"""The CPUs that a neighbour runs on, and so how many copies of it there are."""
 
 from __future__ import annotations
 
