@@ -104,16 +104,17 @@ def check_cpus(
     facts: Facts,
     catalogue: Catalogue = NOTHING,
 ) -> None:
-    """Refuse a neighbour that is to have CPUs of its own where all are taken.
+    """Refuse a neighbour that is to have CPUs of its own where all are taken, or room there is not.
 
     Raises:
-        HostFault: server, client and lab have every CPU.
+        HostFault: server, client and lab have every CPU, or its copies do not fit together.
     """
-    own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
+    cpus = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])
     for text in _every(study, spec, catalogue):
         result = named(neighbours.KINDS, text, key="neighbour")
         if result and isinstance(result[1], Neighbour):
-            result[1].check_cpus(own)
+            result[1].check_cpus(cpus[Role.NEIGHBOUR])
+            result[1].check_room(cpus)
 
 
 def _beside(study: Study, point: Point) -> Iterator[Actor]:

@@ -14,6 +14,7 @@ from sojourn.drive.work import Children, work
 
 SAY_S = 0.2  # of progress that a line tells, at least: pieces of work are shorter
 STEPS_MIN = 3  # pieces of work that suffice to know the pace alone
+ALONE_S = 1.0  # of the measurement, the default
 ALONE_TIMES_MAX = 10  # as long may it take, on a busy machine
 BEHIND_S_MAX = 0.25  # what is further behind is given up, as by `sojourn-noise`
 
@@ -44,7 +45,7 @@ def alone(job: Job, pieces: Iterator[float], children: Children) -> tuple[float,
     """
     each: list[tuple[float, float]] = []
     begun = time.monotonic()
-    while (spent := time.monotonic() - begun) < job.alone_s * ALONE_TIMES_MAX:
+    while (spent := time.monotonic() - begun) < alone_s_max(job) or not each:
         if spent >= job.alone_s and len(each) >= STEPS_MIN:
             break
         meter = Meter(children=children)
@@ -52,6 +53,11 @@ def alone(job: Job, pieces: Iterator[float], children: Children) -> tuple[float,
         wall_s, cpu_s = meter.passed()
         each.append((units, cpu_s if job.is_cpu else wall_s))
     return rate(each)
+
+
+def alone_s_max(job: Job) -> float:
+    """How long that may take on a busy machine; a short time is no reason to know it badly."""
+    return ALONE_TIMES_MAX * max(job.alone_s, ALONE_S)
 
 
 def rate(each: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -83,7 +89,7 @@ def drive(job: Job) -> None:
     next(pieces)  # the first is slower: nothing is in memory yet
     per_s, error = alone(job, pieces, children)
     if not per_s:
-        sys.exit(f"{job.argv[0]} did nothing in {job.alone_s * ALONE_TIMES_MAX:.0f} s")
+        sys.exit(f"{job.argv[0]} did nothing in {alone_s_max(job):.0f} s")
     asked = job.per_s or per_s * job.share
     flat_out = not job.per_s and job.share >= 1
     say(

@@ -28,6 +28,7 @@ NAME = "cpu_quota"
 CONTROLLER = "cpu"
 PERIOD_US = 100_000  # the kernel's own default
 LEAST_US, PERIOD_MOST_US = 1000, 1_000_000  # of quota and period
+MOST_US = (1 << 44) - 1  # of a quota: MAX_BW in kernel/sched/sched.h
 WINDOW_S = 0.5
 TIME = r"\d+(\.\d+)?(us|ms|s)"
 SLACK = 0.02  # of the window: what is charged a tick late
@@ -131,6 +132,8 @@ def refuses(level: str) -> str:
         return ""
     if not LEAST_US <= period <= PERIOD_MOST_US:
         return "a period is 1 ms to 1 s"
+    if quota > MOST_US:
+        return f"a quota is {MOST_US // 1_000_000} s at most"
     if quota < LEAST_US:
         return f"a quota is 1 ms at least: {100 * LEAST_US / period:.3g}% of {period / 1000:.3g} ms"
     return "a burst is no longer than its quota" if burst > quota else ""

@@ -29,6 +29,7 @@ ALL, QOS = "all", "pm_qos:"
 DEVICE = "/dev/cpu_dma_latency"
 GOVERNOR = f"{CPU_DIR}/cpuidle/current_governor_ro"
 DEAF = {"haltpoll"}  # of virtual machines: it looks at pm_qos only (governors/haltpoll.c)
+MOST_US = 2**31 - 1
 IDLE_S = 0.3
 IDLE_MS_MIN = (
     20.0  # of all CPUs; shorter, the kernel may have chosen the shallowest state by itself
@@ -149,6 +150,16 @@ def _limit_us(level: str) -> int:
     return units.parse_ns(level.removeprefix(QOS)) // 1000
 
 
+def refuses(level: str) -> str:
+    """Why the kernel, which counts in an int, takes no such time.
+
+    >>> refuses("all"), refuses("pm_qos:20us"), refuses("pm_qos:2147483648us")
+    ('', '', 'the kernel counts to 2147483647us')
+    """
+    is_more = level != ALL and _limit_us(level) > MOST_US
+    return f"the kernel counts to {MOST_US}us" if is_more else ""
+
+
 def lacks(asked: Asked) -> Lack | None:
     """States that can be disabled, or the device, and the right to write to them."""
     if asked.level.startswith(QOS) and not asked.tree.exists(DEVICE):
@@ -171,6 +182,7 @@ KIND = KnobKind(
     pattern=r"all|(pm_qos:)?\d+us",
     needs=("root", "cpuidle"),
     source="L8, and M23",
+    refuses=refuses,
     lacks=lacks,
     build=Cstates,
 )

@@ -35,6 +35,8 @@ WINDOW_S = 0.4
 SLACK = 1.1
 REACHED = 0.5  # of the limit: what is slower was not held up by it
 TOLERANCE = 0.01  # the kernel keeps rates in bytes/s, as told; the tables round
+LEAST_BPS = 1_000  # the kernel's table counts how long a burst takes, in 32 bits of 64 ns
+MOST_BPS = 2**64 - 1
 NET_ADMIN = 12
 
 
@@ -202,10 +204,14 @@ def refuses(level: str) -> str:
     """Why no link takes it.
 
     >>> refuses("0Mbit/s"), refuses("1Mbit/s"), refuses("none")
-    ('a limit is 1 byte a second at least', '', '')
+    ('a limit is 1000 bytes a second at least', '', '')
     """
-    is_zero = level != NONE and not bps_of(level)
-    return "a limit is 1 byte a second at least" if is_zero else ""
+    if level == NONE:
+        return ""
+    bps = bps_of(level)
+    if bps < LEAST_BPS:
+        return f"a limit is {LEAST_BPS} bytes a second at least"
+    return "the kernel counts bytes a second to 2^64 - 1" if bps > MOST_BPS else ""
 
 
 def lacks(asked: Asked) -> Lack | None:

@@ -33,6 +33,7 @@ NO_TURBO, BOOST = f"{CPU_DIR}/intel_pstate/no_turbo", f"{CPU_DIR}/cpufreq/boost"
 BURN_S = 0.3
 SLACK = 1.02
 NEARLY = 0.9
+MOST_KHZ = 2**32 - 1
 HZ = r"\d+(\.\d+)?[MG]Hz"
 PART = rf"governor:[a-z_]+|epp:[a-z_]+|turbo:(?:on|off)|(?:max|min):{HZ}"
 
@@ -152,10 +153,17 @@ def refuses(level: str) -> str:
 
     >>> refuses("max:2GHz+min:3GHz"), refuses("max:0GHz"), refuses("min:1GHz+max:2GHz")
     ('the least frequency is more than the most', 'a frequency is more than 0', '')
+    >>> refuses("turbo:on+turbo:off"), refuses("max:5000GHz")
+    ('turbo occurs twice', 'the kernel counts kHz to 4294967295')
     """
+    words = [part.partition(":")[0] for part in level.split("+")]
+    if twice := next((word for word in words if words.count(word) > 1), ""):
+        return f"{twice} occurs twice"
     asked = {what: _khz(value) for what, value in parts(level).items() if what in (MAX, MIN)}
     if not all(asked.values()):
         return "a frequency is more than 0"
+    if any(khz > MOST_KHZ for khz in asked.values()):
+        return f"the kernel counts kHz to {MOST_KHZ}"
     is_empty = asked.get(MIN, 0) > asked.get(MAX, asked.get(MIN, 0))
     return "the least frequency is more than the most" if is_empty else ""
 

@@ -40,6 +40,9 @@ BLOCK = 1 << 16
 OUTSIDE_S, INSIDE_S = 0.1, 0.4
 SLICE_S = 0.1  # in which the kernel lets a limit be overdrawn once (block/blk-throttle.c)
 SLACK = 1.1
+#: A process that waits for its turn cannot be killed: not the service, nor the probe of a block.
+LEAST_BPS = 64_000
+MOST_BPS = 2**64 - 1
 REACHED = 0.5  # of the limit: what is slower was not held up by it
 
 
@@ -172,9 +175,13 @@ def refuses(level: str) -> str:
     """Why the kernel takes no such limit.
 
     >>> refuses("read:0MB/s+write:5MB/s"), refuses("10MB/s"), refuses("none")
-    ('a limit is 1 byte a second at least', '', '')
+    ('a limit is 64kB/s at least', '', '')
     """
-    return "" if all(value_of(level).values()) else "a limit is 1 byte a second at least"
+    rates = value_of(level).values()
+    if any(bps < LEAST_BPS for bps in rates):
+        return f"a limit is {LEAST_BPS // 1000}kB/s at least"
+    is_more = any(bps > MOST_BPS for bps in rates)
+    return "the kernel counts bytes a second to 2^64 - 1" if is_more else ""
 
 
 def _bps(rate: str) -> int:

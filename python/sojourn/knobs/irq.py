@@ -7,6 +7,7 @@ Over loopback a request needs none: there it is `rps` that replaces a card's que
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards, offline
 from sojourn.knobs.limit import no_effect
 from sojourn.knobs.machine import Machine, only_read, unwritable
 
@@ -48,7 +49,8 @@ class Irq(Machine):
     def before(self) -> None:
         """Remember how many have come so far; one that is under way is let come first."""
         if self._on.tree.is_live:
-            _write_to_disk(str(self._on.work))
+            with contextlib.suppress(OSError):  # a full disk needs none: no interrupt is under way
+                _write_to_disk(str(self._on.work))
         self._counted = counts(self._on.tree)
 
     def effect(self) -> Felt:
@@ -121,7 +123,9 @@ def _write_to_disk(folder: str) -> None:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """Interrupts that can be seen, and one of them moved."""
+    """Interrupts that can be seen, and one of them moved; CPUs that are online."""
+    if lack := offline(asked.tree, asked.level):
+        return lack
     if _paths(asked.tree):
         files = _files(asked.tree, asked.level)
         return unwritable(asked, files, kind=settings.FILE, spares=True)

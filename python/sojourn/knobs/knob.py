@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.places import proc
 from sojourn.places.ledger import Book, Undo
 from sojourn.places.task import Task
+
+ONLINE = "/sys/devices/system/cpu/online"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,12 +182,25 @@ def takes_all(level: str) -> str:
 def backwards(level: str) -> str:
     """Why a list of CPUs or nodes is none: a range of it; "" of a list, and of a word for one.
 
-    >>> backwards("0,3-1"), backwards("0-1,4"), backwards("server")
-    ('3-1 ends before it begins', '', '')
+    >>> backwards("0,3-1"), backwards("0-1,4"), backwards("server"), backwards("0-99999")
+    ('3-1 ends before it begins', '', '', 'no kernel counts that far')
     """
     ranges = (part.partition("-") for part in level.split(",") if "-" in part)
     wrong = next((f"{lo}-{hi}" for lo, _, hi in ranges if int(hi) < int(lo)), "")
-    return f"{wrong} ends before it begins" if wrong else ""
+    if wrong:
+        return f"{wrong} ends before it begins"
+    # Such a list reads as an empty one, which a file of the kernel takes for no CPU at all.
+    return "no kernel counts that far" if level[0].isdigit() and not cpu_list(level) else ""
+
+
+def offline(tree: Tree, level: str) -> Lack | None:
+    """That a level lists CPUs which are not online here; None: all are, or it lists none."""
+    online = cpu_list(tree.text(ONLINE))
+    strays = {*cpu_list(level)} - {*online} if online else set()
+    if not strays:
+        return None
+    fix = f"give some of CPUs {cpu_text(online)}"
+    return Lack(missing=f"CPU {cpu_text(tuple(strays))}", fix=fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

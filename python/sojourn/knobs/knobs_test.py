@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ NO_KIND = {
     "scheduler", "settings", "testing",
 }
 # fmt: on
+BOUNDED = {"cpu_weight"}  # by the number of digits that its pattern takes
 SERVER = """
 import os, sys, threading
 def work(cpus):
@@ -113,6 +115,43 @@ def test_a_kinds_example_of_a_level_fits_its_pattern(name: str) -> None:
     assert examples
     assert all(re.fullmatch(kind.pattern, example) for example in examples)
     assert not any(map(kind.refuses, examples))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_number_that_no_kernel_counts_to_is_refused_before_anything_starts(name: str) -> None:
+    """It overflowed where it was packed for the kernel, or a file took it for nothing."""
+    kind = KINDS[name]
+    examples = re.findall(r'"([^"]*)"', kind.level)
+    huge = {
+        f"{one[: match.start()]}{'9' * 25}{one[match.end() :]}"
+        for one in examples
+        for match in re.finditer(r"(?<![.\d])\d+", one)
+    }
+    levels = [level for level in huge if re.fullmatch(kind.pattern, level)]
+    assert levels or not huge or name in BOUNDED
+    for level in levels if name != "null" else ():
+        with contextlib.suppress(ValueError):
+            assert kind.refuses(level) or (kind.cpus and kind.cpus(level)), level
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ("egress=0.4kB/s", "1000 bytes a second"),
+        ("io_limit=read:10MB/s+write:1kB/s", "64kB/s"),
+        ("frequency=max:2GHz+max:3GHz", "max occurs twice"),
+        ("frequency=governor:performance+turbo:on+governor:powersave", "governor occurs twice"),
+        ("policy=bvt,warp=1ms,warp=2ms", "warp occurs twice"),
+        ("policy=bvt,weight=101", "0.01 to 100"),
+        ("memory_limit=8589934592GiB", "no limit"),
+        ("llc_ways=0x1ffffffff", "32 ways"),
+        ("rps=0,70000", "counts that far"),
+    ],
+)
+def test_a_level_that_means_two_things_or_none_is_refused(level: str, message: str) -> None:
+    name, _, level = level.partition("=")
+    assert re.fullmatch(KINDS[name].pattern, level)
+    assert message in KINDS[name].refuses(level)
 
 
 def test_an_unknown_knob_is_answered_with_the_nearest() -> None:

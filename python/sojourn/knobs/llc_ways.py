@@ -31,6 +31,7 @@ from sojourn.knobs.resctrl import MOUNT, Resource
 NAME = "llc_ways"
 WHOLE, CODE, DATA = "L3", "L3CODE", "L3DATA"
 OCCUPIED = "llc_occupancy"
+WAYS_MAX = 32  # bits of a mask of the kernel
 STREAM_S = 0.5
 PROBE_BYTES_MAX = 256 << 20
 SLACK = 1.15  # occupancy is counted in steps, and lags
@@ -152,11 +153,15 @@ def _cache(cpu: int) -> str:
 def refuses(level: str) -> str:
     """Why no CPU takes it.
 
-    >>> refuses("0"), refuses("0x0"), refuses("4"), refuses("none")
-    ('there is at least one way', 'there is at least one way', '', '')
+    >>> refuses("0"), refuses("0x0"), refuses("4"), refuses("none"), refuses("33")
+    ('there is at least one way', 'there is at least one way', '', '', 'a mask has 32 ways at most')
     """
-    is_none = re.fullmatch("0+|0x0+", level)
-    return "there is at least one way" if is_none else ""
+    if level == NONE:
+        return ""
+    if re.fullmatch("0+|0x0+", level):
+        return "there is at least one way"
+    ways = int(level, 16).bit_length() if level.startswith("0x") else int(level)
+    return f"a mask has {WAYS_MAX} ways at most" if ways > WAYS_MAX else ""
 
 
 def lacks(asked: Asked) -> Lack | None:

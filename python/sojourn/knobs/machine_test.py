@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -395,6 +396,32 @@ def test_on_a_fake_cores_with_one_thread_online_are_distinguished_from_those_wit
 def test_interrupts_of_cpus_that_are_offline_are_not_mixed_up(tmp_path: Path) -> None:
     put(tmp_path, "/proc/interrupts", "CPU0 CPU2\n 9: 5 7 IO-APIC acpi\nNMI: 0 0 Non-maskable")
     assert irq.counts(Tree(tmp_path)) == {"9": [5, 0, 7]}
+
+
+@pytest.mark.parametrize("name", ["irq", "rps"])
+def test_a_cpu_that_is_offline_is_refused_before_anything_starts(
+    build: Build, tmp_path: Path, name: str
+) -> None:
+    build(name)
+    put(tmp_path, "/sys/devices/system/cpu/online", "0-1,3")
+    for level, missing in (("0,2", "CPU 2"), ("2-7", "CPU 2,4-7"), ("0-1,3", ""), ("server", "")):
+        lack = KINDS[name].lacks(Asked(level=level, tree=Tree(tmp_path)))
+        assert (lack.missing if lack else "") == missing
+        assert lack is None or lack.fix == "give some of CPUs 0-1,3"
+
+
+def test_a_full_disk_keeps_no_interrupt_from_being_moved(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+    monkeypatch.setattr(irq, "_write_to_disk", full)
+    monkeypatch.setattr(Tree, "is_live", True)
+    knob = build("irq")
+    knob.apply("1")
+    assert "No space left" in knob.verify().why
+    knob.restore()
 
 
 def test_packets_are_counted_by_cpu(tmp_path: Path) -> None:

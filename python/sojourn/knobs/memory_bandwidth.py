@@ -25,6 +25,7 @@ INFO = f"{MOUNT}/info/MB"
 AMD, AMD_UNITS = "AuthenticAMD", 8  # of a GB/s (Documentation/arch/x86/resctrl.rst, "MB")
 PROBE_BYTES = 128 << 20
 STREAM_S = 0.25
+RATE_MOST = 1_000_000  # GB/s
 SLACK = 1.1
 
 
@@ -103,7 +104,10 @@ def number(tree: Tree, level: str) -> int:
     rate = float(level.removesuffix("GB/s"))
     if not is_amd and not in_mbps:
         raise ValueError("this machine counts in percent: give a share such as 50%")
-    return round(rate * (AMD_UNITS if is_amd else 1000))
+    result = round(rate * (AMD_UNITS if is_amd else 1000))
+    if not result:
+        raise ValueError(f"this CPU counts in steps of {1 / AMD_UNITS if is_amd else 1e-3}GB/s")
+    return result
 
 
 def _percent(tree: Tree, percent: float) -> int:
@@ -124,6 +128,8 @@ def refuses(level: str) -> str:
         return ""
     if not float(level.removesuffix("%").removesuffix("GB/s")):
         return "a bandwidth is more than 0"
+    if not level.endswith("%") and float(level.removesuffix("GB/s")) > RATE_MOST:
+        return f"no memory has more than {RATE_MOST}GB/s"
     is_more = level.endswith("%") and float(level[:-1]) > 100
     return "a share is 100% at most" if is_more else ""
 

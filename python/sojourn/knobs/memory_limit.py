@@ -140,9 +140,15 @@ def refuses(level: str) -> str:
 
     >>> refuses("0"), refuses("none"), refuses("256MiB")
     ('a limit is one page at least', '', '')
+    >>> refuses("9000000000GiB")
+    'the kernel takes that for no limit, which is "none"'
     """
-    is_less = level != NONE and units.parse_bytes(level) < mmap.PAGESIZE
-    return "a limit is one page at least" if is_less else ""
+    if level == NONE:
+        return ""
+    size = units.parse_bytes(level)
+    if size >= NO_LIMIT_BYTES:
+        return f'the kernel takes that for no limit, which is "{NONE}"'
+    return "a limit is one page at least" if size < mmap.PAGESIZE else ""
 
 
 KIND = KnobKind(

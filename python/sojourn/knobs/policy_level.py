@@ -20,6 +20,8 @@ WORDS = {
 }
 RATE = "rate"  # in place of a priority
 LOWEST = 1  # real-time priority
+WEIGHT_LEAST, WEIGHT_MOST = 0.01, 100  # of 100, the usual one: crates/sched/src/terms.rs
+PERIOD_MOST_NS = 3_600_000_000_000  # far more than the kernel's own limit, a sysctl of 4 s
 
 
 def meant(level: str) -> Attr:
@@ -47,24 +49,47 @@ def refuses(level: str) -> str:
     >>> refuses("nice:20"), refuses("fifo:0"), refuses("rr:rate"), refuses("nice:-20")
     ('nice values are -20 to 19', 'real-time priorities are 1 to 99', '', '')
     >>> refuses("slice:0ms"), refuses("bvt,weight=0"), refuses("bvt,weight=0.5")
-    ('slices are 0.1 to 100 ms', 'a weight is more than 0', '')
+    ('slices are 0.1 to 100 ms', 'a weight is 0.01 to 100', '')
     >>> refuses("deadline:20ms/10ms")
     'a runtime is 1.024 us at least, and no more than its period'
     """
     word = re.split(r"[:,]", level)[0]
     if word not in WORDS and word not in {"nice", "slice"}:
-        return "a weight is more than 0" if re.search(r"weight=[0.]+(,|$)", level) else ""
+        return _refuses_bvt(level)
     wanted = meant(level)
     if word == "nice":
         return "" if -20 <= wanted.nice <= 19 else "nice values are -20 to 19"
     if word == "slice":
         return "" if 100_000 <= wanted.runtime <= 100_000_000 else "slices are 0.1 to 100 ms"
     if word == "deadline":
-        holds = 1024 <= wanted.runtime <= wanted.period
-        return "" if holds else "a runtime is 1.024 us at least, and no more than its period"
+        return _refuses_deadline(wanted)
     if wanted.policy in {attr.FIFO, attr.RR} and not 1 <= wanted.priority <= 99:
         return "real-time priorities are 1 to 99"
     return ""
+
+
+def _refuses_deadline(wanted: Attr) -> str:
+    if wanted.period > PERIOD_MOST_NS:
+        return "a period is an hour at most"
+    holds = 1024 <= wanted.runtime <= wanted.period
+    return "" if holds else "a runtime is 1.024 us at least, and no more than its period"
+
+
+def _refuses_bvt(level: str) -> str:
+    """Why no scheduler of borrowed virtual time takes it.
+
+    >>> _refuses_bvt("bvt,weight=4,weight=5"), _refuses_bvt("bvt,warp=2h"), _refuses_bvt("scx_lavd")
+    ('weight occurs twice', 'a time is an hour at most', '')
+    """
+    pairs = [part.partition("=")[::2] for part in level.split(",")[1:]]
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"{twice} occurs twice"
+    weights = [float(value) for name, value in pairs if name == "weight"]
+    if any(not WEIGHT_LEAST <= weight <= WEIGHT_MOST for weight in weights):
+        return f"a weight is {WEIGHT_LEAST} to {WEIGHT_MOST}"
+    is_long = any(units.parse_ns(v) > PERIOD_MOST_NS for name, v in pairs if name != "weight")
+    return "a time is an hour at most" if is_long else ""
 
 
 def rank(label: str, offered: Mapping[str, Offered]) -> int:

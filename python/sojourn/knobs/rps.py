@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, backwards
+from sojourn.knobs.knob import ONLINE, Asked, Felt, KnobKind, Lack, backwards, offline
 from sojourn.knobs.limit import NONE, no_effect
 from sojourn.knobs.machine import Machine, only_read, unwritable
 
@@ -117,16 +117,17 @@ def _send_from(cpu: int) -> None:
 
 
 def _online(tree: Tree) -> tuple[int, ...]:
-    return cpu_list(tree.text("/sys/devices/system/cpu/online"))
+    return cpu_list(tree.text(ONLINE))
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A kernel that steers, and a place that it is seen from."""
+    """A kernel that steers, a place that it is seen from, and CPUs that are online."""
     if asked.place != LOCAL:
         return Lack(missing=f"a view of the queues of place {asked.place}", fix='place = "local"')
     if not asked.tree.exists(PATH):
         return Lack(missing="receive packet steering", fix="a kernel with CONFIG_RPS")
-    return unwritable(asked, files(asked.level), kind=settings.FILE)
+    lack = offline(asked.tree, asked.level)
+    return lack or unwritable(asked, files(asked.level), kind=settings.FILE)
 
 
 KIND = KnobKind(

@@ -39,6 +39,7 @@ MOST = 0.88  # of one service, so that another one's floor fits beside it
 RELEASED_S_MAX = 1.0  # a group that is gone counts until the kernel has let go of it (RCU)
 FLOOR = 0.005  # between two points: several that wait fit beside what is measured
 WINDOW_S = 0.5
+PERIOD_MOST_US = 3_600_000_000  # far more than any kernel is set to
 SLACK = 0.03  # of the window: what is charged a tick late
 TELLING = 0.85  # a share from which on no effect could be seen
 TIME = r"\d+(\.\d+)?(us|ms|s)"
@@ -137,8 +138,8 @@ def value_of(level: str, share: float) -> Value:
     """
     inputs, _, text = level.partition("/")
     period = _us(text)
-    if not period:
-        raise ValueError("a period is more than 0")
+    if not 0 < period <= PERIOD_MOST_US:
+        raise ValueError("a period is more than 0, and an hour at most")
     if inputs == BY_LOAD:
         return round(share * period), period
     runtime = round(float(inputs[:-1]) / 100 * period) if inputs.endswith("%") else _us(inputs)

@@ -91,6 +91,18 @@ def _plain(at: IPAddress) -> IPAddress:
     return getattr(at, "ipv4_mapped", None) or at
 
 
+def listened_by(pids: Iterable[int]) -> tuple[str, ...]:
+    """Where some processes listen, such as `[::1]:8080`; those that are hidden are left out."""
+    own = {link for pid in pids for link in of_owner.open_files(pid) or ()}
+    each = [(ip_address(_raw(at)), port, f"socket:[{inode}]") for at, port, inode in _bound(LISTEN)]
+    shown = (
+        f"[{at}]:{port}" if at.version == 6 else f"{at}:{port}"
+        for at, port, link in each
+        if link in own
+    )
+    return tuple(dict.fromkeys(shown))
+
+
 def listening() -> tuple[int, ...]:
     """Ports on which somebody listens, ascending, on any IPv4 or IPv6 address."""
     return tuple(sorted({port for port, _ in _listening()}))
@@ -120,11 +132,16 @@ def _bound(state: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _address(text: str) -> IPAddress:
-    """An address of those tables: each four bytes are a number in this machine's order."""
+    """An address of those tables; one of IPv6 that maps IPv4 is that of IPv4."""
+    return _plain(ip_address(_raw(text)))
+
+
+def _raw(text: str) -> bytes:
+    """Its bytes: each four of them are a number in this machine's order."""
     raw = bytes.fromhex(text)
     parts = (raw[at : at + 4] for at in range(0, len(raw), 4))
     order = -1 if sys.byteorder == "little" else 1
-    return _plain(ip_address(b"".join(part[::order] for part in parts)))
+    return b"".join(part[::order] for part in parts)
 
 
 def accepted(port: int) -> frozenset[int]:

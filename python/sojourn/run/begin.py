@@ -176,7 +176,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
         if died is not None:
             if not needs(live.service).port and not all(map(live.place.is_free, _ports(live))):
                 return False
-            raise died
+            raise _stayed(live, died)
         began = time.monotonic()
         if live.service.ready(live.address, wait_s):
             pids = [member.pid for member in proc.session(live.process.pid)]
@@ -187,14 +187,28 @@ def _is_ready(live: RunningService, start: Start) -> bool:
             soon = Deadline(math.inf)
             capabilities.not_ready(live.service, live.address, ANSWER_S)  # raises if it never can
         time.sleep(0.005)
-    why = capabilities.not_ready(live.service, live.address, ANSWER_S)
-    raise RunFault(
-        f"{live.label} was not ready within {within_s:.0f} s of its start: {why}"
-        if why
-        else f"{live.label} did not answer within {within_s:.0f} s of its start",
-        at=f"{live.address}: {' '.join(live.argv)}",
-        fix=f"its last words: {process_end.last_words(live.log) or 'none'}",
-    )
+    raise _silent(live, within_s)
+
+
+def _stayed(live: RunningService, died: RunFault) -> RunFault:
+    """How it ended before it answered; one that went to the background ended without an error."""
+    ended = live.process.poll() if live.process else None
+    if ended is not None and ended.status == 0:
+        died.fix = f"keep it in the foreground, such as by --no-daemon; {died.fix}"
+    return died
+
+
+def _silent(live: RunningService, within_s: float) -> RunFault:
+    """That it did not answer in time, with what it says, or where it listens instead."""
+    words = process_end.last_words(live.log) or "none"
+    at, fix = f"{live.address}: {' '.join(live.argv)}", f"its last words: {words}"
+    time_s = f"within {within_s:.0f} s of its start"
+    if why := capabilities.not_ready(live.service, live.address, ANSWER_S):
+        return RunFault(f"{live.label} was not ready {time_s}: {why}", at=at, fix=fix)
+    if other := reached.elsewhere(live, [member.pid for member in live.members()]):
+        what = f"{live.label} takes no connection at {live.address}, because it listens at {other}"
+        return RunFault(what, at=at, fix=f"let it listen at {live.address}; {fix}")
+    return RunFault(f"{live.label} did not answer {time_s}", at=at, fix=fix)
 
 
 def _ports(live: RunningService) -> range:

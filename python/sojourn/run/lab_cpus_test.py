@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 
+from sojourn import host
 from sojourn.errors import HostFault
 from sojourn.run import lab_cpus
+from sojourn.run.session import Session
 
 
 def test_it_is_put_there_and_back() -> None:
@@ -42,3 +47,17 @@ def test_cpus_that_are_lost_meanwhile_do_not_end_it(monkeypatch: pytest.MonkeyPa
     with lab_cpus.on((min(before),)):
         lost = True
     real(0, before)
+
+
+def test_a_session_that_cannot_begin_leaves_no_journal_and_no_handler(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    session, before = Session(host.read(sample_s=0), state=tmp_path), signal.getsignal(SIGTERM)
+    monkeypatch.setattr(lab_cpus, "_put", refuse)
+    with pytest.raises(HostFault, match="cannot be put on CPU"):
+        session.__enter__()
+    assert signal.getsignal(SIGTERM) == before
+    assert not list(tmp_path.iterdir())

@@ -124,7 +124,7 @@ def begin(room: CpuSets, journal: Journal, tree: Tree) -> Moved:
 
 
 def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[Setting, str], ...]:
-    """Put settings back, and give what was started by moved tasks meanwhile what those had.
+    """Put settings back, the last first, and give what moved tasks have started what those had.
 
     Args:
         moved: that were changed.
@@ -134,7 +134,7 @@ def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[
     Returns:
         What could not be put back, and why.
     """
-    tried = [(setting, settings.put_back(setting, tree)) for setting in moved]
+    tried = [(setting, settings.put_back(setting, tree)) for setting in reversed(moved)]
     heirs = _heirs(moved, at_ticks, tree) if at_ticks else ()
     late = [(setting, settings.put_back(setting, tree)) for setting in heirs]
     return tuple((setting, why) for setting, why in (*tried, *late) if why)

@@ -11,10 +11,11 @@ import contextlib
 import os
 import socket
 from collections.abc import Collection, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 from sojourn.errors import HostFault
-from sojourn.places import ports, proc
+from sojourn.places import network, ports, proc
 from sojourn.places.ports import Address
 from sojourn.run.live import RunningService
 from sojourn.services.capabilities import needs
@@ -64,6 +65,18 @@ def is_own(live: RunningService, pids: Sequence[int], wanted: Collection[int]) -
         at=f"service {live.label}, target = {live.service.endpoint(live.address).target}",
         fix=f"write {live.address.host} in target, give another port, or end that program",
     )
+
+
+def elsewhere(live: RunningService, pids: Sequence[int]) -> str:
+    """Where a service listens that takes no connection at its address, such as `[::1]:8080`.
+
+    Returns:
+        "" if it takes connections there, or does not listen anywhere that can be seen.
+    """
+    with contextlib.suppress(OSError), socket.create_connection(live.address, CONNECT_S_MAX):
+        return ""
+    act = partial(ports.listened_by, pids)
+    return ", ".join(network.inside(live.place.netns, act) if live.place.netns else act())
 
 
 def _refuse_unseen(live: RunningService, pids: Sequence[int], port: int) -> None:

@@ -16,7 +16,7 @@ from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
 from sojourn.host import cgroups
 from sojourn.host.shared import KINDS_OF_CPU
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Offered
 from sojourn.places import server_files
 from sojourn.plan.setting import NEIGHBOUR
@@ -134,6 +134,8 @@ def _company(stage: Stage) -> list[list[str]]:
     if beside and NEIGHBOUR not in stage.point.setting:
         cpus = ", ".join(beside["cpu_s"])
         text = f"{beside['kind']} on CPU {cpus}, beside every point, the load axis included"
+        if without := beside.get("no_memory_on"):
+            text += f"; memory is short, so CPU {cpu_text(tuple(without))} has none"
         rows.append([NEIGHBOUR, text])
     if manager:
         text = f"{manager['kind']}, by sojourn manage: {manager.get('changes', 0)} changes"

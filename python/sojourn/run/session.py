@@ -190,10 +190,12 @@ class Session:
     def __enter__(self) -> Self:
         for undone in restore.restore(self._state):
             self.show(Event(step="restore", text=f"{undone.what}: {undone.how}"))
-        self.journal = Journal.create(self._state)
-        self._exits.callback(self.journal.close)
-        self._exits.enter_context(signals.ending_in_order())
-        self._exits.enter_context(lab_cpus.on(place(self.facts.topology).housekeeping))
+        with ExitStack() as exits:  # what refuses to begin is left by no one else
+            self.journal = Journal.create(self._state)
+            exits.callback(self.journal.close)
+            exits.enter_context(signals.ending_in_order())
+            exits.enter_context(lab_cpus.on(place(self.facts.topology).housekeeping))
+            self._exits = exits.pop_all()
         return self
 
     def __exit__(
@@ -284,8 +286,7 @@ class Session:
         if key not in self._folders:
             with signals.deaf():
                 user = work.user_of(service)
-                made = work.make(self.journal, user)
-                self._folders[key] = made
+                self._folders[key] = made = work.make(self.journal, user)
             self.show(Event(step="prepare", text=f"{spec.label}: data files", service=spec.label))
             try:
                 with work.readable_by_others():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 from sojourn import extras, host, programs
 from sojourn.actors import neighbours
+from sojourn.actors.actor import Role
 from sojourn.actors.kind import named
 from sojourn.actors.neighbours import driven, fio, iperf3, stress
 from sojourn.drive import pace
@@ -48,7 +51,7 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> None:
         ("batch:kind=g++,intensity=50%", "-x c++ -", {"share": 0.5, "text": "source"}),
         ("batch:ffmpeg", "-nostdin", {"how": "followed"}),
         ("batch:duckdb,alone_s=2", "import signal", {"alone_s": 2.0, "how": "served"}),
-        ("stress:memrate@500MB/s", "--memrate-rd-mbs 500", {"is_cpu": False}),
+        ("stress:memrate@500MB/s", "--memrate-rd-mbs 477", {"is_cpu": False}),
         ("stress:fft", "--cpu-method fft", {"reader": "stress-ng"}),
         ("fio:randwrite@50MB/s", "--rate=50000000", {"per_s": 50.0, "file_bytes": 64 << 20}),
         ("iperf3:tcp@100MB/s", "--bitrate 800000000", {"per_s": 100.0}),
@@ -124,6 +127,34 @@ def test_a_disk_that_cannot_take_the_file_is_this_machines(text: str) -> None:
         _driven(text).check(host.read(sample_s=0))
 
 
+@pytest.mark.usefixtures("everything")
+def test_files_of_all_copies_together_take_a_quarter_of_the_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    free = SimpleNamespace(f_bavail=1000, f_frsize=1 << 20)
+    monkeypatch.setattr(os, "statvfs", lambda _: free)
+    actor = _driven(f"fio:read,where=server,size=100MiB,folder={tmp_path}")
+    actor.check_copies(1)
+    actor.check_room({Role.SERVICE: (1, 2), Role.NEIGHBOUR: ()})
+    with pytest.raises(AbsentFault, match="300 MiB for 3 files"):
+        actor.check_room({Role.SERVICE: (1, 2, 3), Role.NEIGHBOUR: ()})
+
+
+@pytest.mark.usefixtures("everything")
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.touch(mode=0o777)
+    with pytest.raises(AbsentFault, match="is not there"):
+        _driven(f"fio:read,folder={path}").check(host.read(sample_s=0))
+
+
+@pytest.mark.usefixtures("everything")
+@pytest.mark.parametrize("text", ["batch:xz,alone_s=999", "fio:read,size=90GiB"])
+def test_who_is_to_take_long_at_first_has_the_time(text: str) -> None:
+    """Each printed nothing within a minute, as it was asked to, and so failed every time."""
+    assert _driven(text)._first_s > 999
+
+
 class Clock:
     """Time that passes only when somebody works or sleeps."""
 
@@ -165,6 +196,16 @@ def test_flat_out_its_pace_is_that_of_its_pieces(monkeypatch: pytest.MonkeyPatch
     assert len(lines) > 50
     assert all(line["achieved_per_s"] == pytest.approx(20) for line in lines)
     assert all(pace.SAY_S <= line["length_s"] < 2 * pace.SAY_S for line in lines)
+
+
+@pytest.mark.parametrize("alone_s", [0.0, 0.001])
+def test_a_short_look_at_its_pace_alone_has_more_than_one_piece(
+    monkeypatch: pytest.MonkeyPatch, alone_s: float
+) -> None:
+    """None could not be divided, and one has no spread, which counted as none."""
+    first, *_ = Clock(monkeypatch, _a_job(alone_s=alone_s, is_cpu=False), 0.05, 0.1).lines
+    assert first["alone_per_s"] == pytest.approx(20 / 1.5, rel=0.2)
+    assert first["alone_error_per_s"] > 0
 
 
 def test_half_of_its_pace_is_held(monkeypatch: pytest.MonkeyPatch) -> None:

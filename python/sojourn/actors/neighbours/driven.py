@@ -14,11 +14,13 @@ from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
 from sojourn.actors.neighbours.ordinary import as_ordinary_user
+from sojourn.actors.neighbours.progress import FIRST_S_MAX
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
 DRIVER = Path(drive.__file__).with_name("__main__.py")
 TOLERANCE, ALONE_S = "tolerance", "alone_s"
+WRITTEN_BPS_MIN = 10e6  # of a file: a slow disk
 SHARE = r"(100|[1-9]\d?(\.\d+)?|0\.\d*[1-9]\d*)%"
 RATE = r"\d*[1-9]\d*MB/s"
 PERCENT = r"(100|\d{1,2}(\.\d+)?)%"
@@ -85,6 +87,7 @@ class Driven(Neighbour):
         *,
         called: str,
         share: float = 1.0,
+        writes_bytes: int = 0,
     ) -> None:
         """Nothing is started yet.
 
@@ -94,6 +97,7 @@ class Driven(Neighbour):
             work: what is repeated; HostFault if that cannot be had here.
             called: what it is to people: "xz".
             share: of its pace alone, that it is asked for.
+            writes_bytes: size of a file that it writes before it begins.
         """
         super().__init__(
             name,
@@ -103,6 +107,7 @@ class Driven(Neighbour):
             counts=True,
             called=called,
             tolerance=share_of(params[TOLERANCE]),
+            first_s=FIRST_S_MAX + float(params[ALONE_S]) + writes_bytes / WRITTEN_BPS_MIN,
         )
         self._params, self._work, self._share = params, work, share
 

@@ -75,19 +75,29 @@ class Fio(Driven):
             AbsentFault: there is no such folder here, or no room in it.
         """
         super().check(facts)
-        folder, size = self._params[FOLDER], units.parse_bytes(self._params[SIZE])
-        if not os.access(folder, os.W_OK | os.X_OK):
+        folder = self._params[FOLDER]
+        if not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):  # noqa: PTH112
             raise AbsentFault(
                 f"the folder {folder} of neighbour fio is not there, or cannot be written",
                 at=f"neighbour fio, {FOLDER} = {folder}",
                 fix=f"give {FOLDER}= one on the disk that is meant",
             )
+        self.check_copies(1)
+
+    def check_copies(self, count: int) -> None:
+        """Refuse files that take more than a quarter of the free space, all together.
+
+        Raises:
+            AbsentFault: there is no room for them.
+        """
+        folder, size = self._params[FOLDER], count * units.parse_bytes(self._params[SIZE])
         stat = os.statvfs(folder)
         most = int(stat.f_bavail * stat.f_frsize * FREE_MAX)
         if size > most:
+            files = "a file" if count == 1 else f"{count} files, one a copy,"
             raise AbsentFault(
-                f"neighbour fio wants a file of {size >> 20} MiB, a quarter of the free space of "
-                f"{folder} is {most >> 20} MiB",
+                f"neighbour fio wants {size >> 20} MiB for {files} and a quarter of the free space "
+                f"of {folder} is {most >> 20} MiB",
                 at=f"neighbour fio, {SIZE} = {self._params[SIZE]}",
                 fix=f"give a smaller {SIZE}=, or another {FOLDER}=",
             )
@@ -95,7 +105,13 @@ class Fio(Driven):
 
 def build(params: Mapping[str, str]) -> Fio:
     """A job of fio for each CPU of its place."""
-    return Fio(KIND.name, params, lambda: work_of(params), called=f"fio {params[OP]}")
+    return Fio(
+        KIND.name,
+        params,
+        lambda: work_of(params),
+        called=f"fio {params[OP]}",
+        writes_bytes=units.parse_bytes(params[SIZE]),
+    )
 
 
 def work_of(params: Mapping[str, str]) -> Work:

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from sojourn import programs
 from sojourn.actors import measured
-from sojourn.actors.neighbours import Neighbour
+from sojourn.actors.actor import Role
+from sojourn.actors.kind import named
+from sojourn.actors.neighbours import KINDS, Neighbour
 
 S = 1_000_000_000
 SLACK_NS = S // 100  # between two readings of the clocks
@@ -64,3 +67,42 @@ def test_without_a_load_all_that_it_did_counts(tmp_path: Path, text: str) -> Non
         (tmp_path / measured.LOAD).write_text(text)
     did = seen(tmp_path, time.monotonic_ns() - 6 * S, 1000, 500)["progress"]
     assert did["of_alone"] == pytest.approx(0.75)
+
+
+def test_cpus_that_memory_is_too_short_for_are_reported(tmp_path: Path) -> None:
+    actor = Neighbour("stream", "server", lambda: ("it",), footprint_bytes=1 << 20)
+    memory = SimpleNamespace(free_bytes=9 << 20)  # a quarter of it is for two
+    started: list[Any] = []
+
+    def start(*_: object, cpus: tuple[int, ...], **__: object) -> Task:
+        started.append(cpus)
+        return Task()
+
+    stage_of_four: Any = SimpleNamespace(
+        folder=tmp_path,
+        facts=SimpleNamespace(memory=memory),
+        point=SimpleNamespace(warmup_s=0.0),
+        cpus=dict.fromkeys(Role, (1, 2, 3, 4)),
+        start=start,
+        end=lambda _: SimpleNamespace(cpu_s=1.0),
+    )
+    actor.enter(stage_of_four)
+    actor.leave()
+    assert started == [(1,), (2,)]
+    assert actor.saw()["neighbour"]["no_memory_on"] == [3, 4]
+
+
+@pytest.mark.parametrize(("text", "is_stopped"), [("noise:disk@50MB/s", False), ("noise", True)])
+def test_who_reports_nothing_under_load_is_not_known_to_have_done_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, *, is_stopped: bool
+) -> None:
+    """An antagonist that hung in the kernel counted as one that held its intensity."""
+    monkeypatch.setattr(programs, "find", lambda name, fix="": f"/usr/bin/{name}")
+    result = named(KINDS, text, key="neighbour")
+    assert result is not None
+    actor: Any = result[1]
+    (tmp_path / "neighbour-0.log").write_text(json.dumps({"unit": "MB", "alone_per_s": 100.0}))
+    actor._stage, actor._tasks, actor._was_held = stage(tmp_path), [(0, Task())], is_stopped
+    monkeypatch.setattr(actor, "go", lambda: None)
+    actor.leave()
+    assert ("not_held" in actor.saw()["neighbour"]) is not is_stopped

@@ -15,37 +15,29 @@ from typing import Any
 from sojourn import disk, programs
 from sojourn.actors import measured
 from sojourn.actors.actor import Actor, Role, Stage, Window
-from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours import core, progress
+from sojourn.actors.neighbours.where import (
+    APART,
+    CLIENT,
+    FREE,
+    LAB,
+    ONE,
+    ROLES,
+    SERVER,
+    copies,
+    where_param,
+)
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
 from sojourn.places.process import Process
 from sojourn.places.process_end import last_words
-from sojourn.services.params import Param
 
 LOG = "neighbour{}-{}.log"
 PROGRESS = "progress{}.json"
 PROGRESS_SCHEMA = "sojourn.progress/1"
-SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
-APART = "apart"
-_ROLES = {
-    **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),  # which `core` finds
-    SERVER: Role.SERVICE,
-    CLIENT: Role.CLIENT,
-    LAB: Role.PROBE,
-    FREE: Role.NEIGHBOUR,
-    ONE: Role.SERVICE,
-    APART: Role.NEIGHBOUR,
-}
-
-
-def where_param(default: str) -> Param:
-    """The parameter that says on whose CPUs a neighbour runs."""
-    about = "CPUs it runs on; free: unused ones, or else the server's; "
-    about += "one: the first of the server's; apart: unused ones, refused if there are none; "
-    about += "core: a hyper-thread of an unused core; pair: two of them"
-    return Param(name=WHERE, about=about, default=default, type=str, choices=tuple(_ROLES))
+__all__ = ["APART", "CLIENT", "FREE", "LAB", "ONE", "SERVER", "Neighbour", "check", "where_param"]
+__all__ += ["yielding"]
 
 
 class Neighbour(Actor):
@@ -71,6 +63,7 @@ class Neighbour(Actor):
         counts: bool = False,
         called: str = "",
         tolerance: float = 0.1,
+        first_s: float = progress.FIRST_S_MAX,
     ) -> None:
         """Nothing is started yet.
 
@@ -86,6 +79,7 @@ class Neighbour(Actor):
             counts: its progress is what it is there for: a point without is unknown.
             tolerance: share of what it was asked for that may be missing before the point is
                 unknown.
+            first_s: how long it may take until it reports what it can do.
         """
         self.name = name
         self.text = name
@@ -97,11 +91,13 @@ class Neighbour(Actor):
         self._counts = counts
         self._called = called or name
         self._tolerance = tolerance
+        self._first_s = first_s
         self._begun_ns = 0
         self._died: list[str] = []
         self._progress: progress.Progress | None = None
         self._stage: Stage | None = None
         self._tasks: list[tuple[int, Process]] = []
+        self._without: Sequence[int] = ()  # CPUs that have none, because memory is short
         self._used_s: dict[int, float] = {}  # by CPU, of those that have ended
         self._was_held = False
 
@@ -130,6 +126,13 @@ class Neighbour(Actor):
                 fix="take a machine with more CPUs, give the service fewer, or share: where=server",
             )
 
+    def check_room(self, cpus: Mapping[Role, Sequence[int]]) -> None:
+        """Refuse more copies than there is room for, by the CPUs of each role; HostFault."""
+        self.check_copies(copies(self.where, cpus))
+
+    def check_copies(self, count: int) -> None:
+        """Refuse so many copies where this machine has no room for them; HostFault."""
+
     def enter(self, stage: Stage) -> None:
         """Start a task on each CPU of its place."""
         self._stage = stage
@@ -137,7 +140,7 @@ class Neighbour(Actor):
         cpus = self._place(stage)
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes
-            cpus = cpus[: max(1, most)]
+            cpus, self._without = cpus[: max(1, most)], cpus[max(1, most) :]
         for number, cpu in enumerate(cpus):
             what, log = f"neighbour {self.name} {number}", self._log_name(number)
             self._tasks.append((cpu, stage.start(what, argv, log=log, cpus=(cpu,))))
@@ -149,22 +152,20 @@ class Neighbour(Actor):
         """The CPUs that it is to have; RunFault or HostFault where they are taken."""
         if self.where in core.COPIES:
             return core.cpus_of(self.where, stage)
-        cpus = stage.cpus[_ROLES[self.where]]
+        cpus = stage.cpus[ROLES[self.where]]
         self.check_cpus(cpus)
         cpus = cpus or stage.cpus[Role.SERVICE]
         return cpus[:1] if self.where == ONE else cpus
 
     def _await(self) -> None:
         """Wait until every task says what it does: calibrated, and at work."""
-        until_s = time.monotonic() + progress.FIRST_S_MAX
+        until_s = time.monotonic() + self._first_s
         for number, (_, task) in enumerate(self._tasks):
             log = self._log(number)
             while not progress.has_begun(log, min(until_s, time.monotonic() + 1.0)):
                 ended = task.poll()
                 if ended or time.monotonic() >= until_s:
-                    how = (
-                        ended.text if ended else f"printed nothing in {progress.FIRST_S_MAX:.0f} s"
-                    )
+                    how = ended.text if ended else f"printed nothing in {self._first_s:.0f} s"
                     raise RunFault(
                         f"neighbour {self.name} {how}: {last_words(log) or 'no word'}",
                         at=str(log),
@@ -269,11 +270,12 @@ class Neighbour(Actor):
             "called": self._called,
             "where": self.where,
             "cpu_s": used,
+            **({"no_memory_on": list(self._without)} if self._without else {}),
         }
         if self._progress is not None:
             seen["progress"] = self._progress.as_json()
             seen["not_held"] = "" if self._was_held else self._progress.problem
-        elif self._counts and self._used_s:
+        elif self._counts and self._used_s and not self._was_held:
             seen["not_held"] = "it finished no piece of work within the load: measure for longer"
         return {f"neighbour{self._mark}": {**seen, "died": self._died}}
 

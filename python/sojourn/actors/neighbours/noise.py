@@ -109,6 +109,7 @@ class Noise(Neighbour):
             params[WHERE],
             lambda: argv(params),
             speaks=True,
+            counts=True,
             called=f"{params[KIND_OF]} at {params[INTENSITY]}",
             tolerance=tolerance,
         )

@@ -87,6 +87,15 @@ PARAMS = (
 )
 
 
+def mib(cap: str) -> str:
+    """A rate in what stress-ng counts: whole MiB a second, of which it wants one at least.
+
+    >>> mib("500MB/s"), mib("1MB/s")
+    ('477', '1')
+    """
+    return str(max(1, round(int(cap.removesuffix("MB/s")) * 1_000_000 / (1 << 20))))
+
+
 def build(params: Mapping[str, str]) -> Driven:
     """The stressor on each CPU of its place.
 
@@ -108,7 +117,7 @@ def work_of(name: str, cap: str) -> Work:
     """A run of so many operations; HostFault where stress-ng is not installed."""
     stressor = STRESSORS[name]
     path = str(programs.find(PROGRAM, fix=FIX))
-    rate = cap.removesuffix("MB/s")
+    rate = mib(cap) if cap else ""
     caps = [word for option in stressor.caps if cap for word in (option, rate)]
     words = (*stressor.words, *caps, f"--{stressor.name}-ops", str(stressor.operations))
     return Work(
