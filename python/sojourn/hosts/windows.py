@@ -10,9 +10,14 @@ none is moved by more than half a window too far.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from sojourn import late
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = late.module("numpy")
 
 PACE_OFF_MAX = 0.01  # a clock that is off by more has jumped, which is a fault elsewhere
 
