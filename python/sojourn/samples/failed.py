@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from sojourn.samples.contract import LoadResult
+if TYPE_CHECKING:  # it needs numpy, which a plan does not
+    from sojourn.samples.contract import LoadResult
 
 SHARE_MAX = 0.01  # of the requests; so many may fail without a word
 LENGTH = "length"  # of a result's errors: the body was not as long as expect_bytes
