@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NS_PER_MS = 1e6
-P99 = "p99_ns"
+P99_NS = "p99_ns"
 WIDTH = 100  # columns of an answer as text
 
 
@@ -152,13 +152,13 @@ class Opened:
                 "median_ms": middle_ns / NS_PER_MS if middle_ns < math.inf else None,
                 "verdict": str(run.verdict),
                 "is_believed": run.is_believed,
-                "is_number": run.is_believed and curves.is_carried([run], P99),
+                "is_number": run.is_believed and curves.is_carried([run], P99_NS),
             }
             for one in self._seen.curves
             for load in one.loads
-            for middle_ns in [(load.carries(P99) and load.middle(P99)) or math.inf]
+            for middle_ns in [(load.carries(P99_NS) and load.middle(P99_NS)) or math.inf]
             for run in load.runs
-            for p99_ns in [curves.number(run, P99)]
+            for p99_ns in [curves.number(run, P99_NS)]
         ]
 
     @functools.cached_property

@@ -41,7 +41,7 @@ NO_KIND = {
     *("__init__", "asked", "capabilities", "kind", "memcached_memory", "nginx_settings", "params"),
     *("first_replies", "proof", "queries", "scaling", "secret", "typed", "unpack", "words"),
     *("answers", "cluster", "company", "draws", "postgres", "shore_settings", "trade"),
-    *("nginx_files",),
+    *("first_tries", "nginx_files"),
 }
 
 
