@@ -75,6 +75,8 @@ def test_a_file_that_is_renamed_is_read_to_its_end_and_then_the_one_that_has_its
         path.rename(tmp_path / "lines.1")
         one.read(1.0)
         assert one.windows("web", 1.0)[0].n == 5
+        path.touch()  # as logrotate does by `create`
+        one.read(1.5)
         old.write(line(6))
         old.flush()
         one.read(2.0)
