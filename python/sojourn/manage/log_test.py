@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -45,6 +46,18 @@ def test_the_audit_log_is_such_a_log(tmp_path: Path) -> None:
     audit.say("end", reason="half \ud800")
     assert '"event": "end"' in path.read_text()
     audit.close()
+
+
+def test_what_would_control_a_terminal_is_spelled_out_in_the_audit_log(tmp_path: Path) -> None:
+    """A program wrote the reason, or an endpoint what was wrong."""
+    path, hostile = tmp_path / "audit", "a\x1b[2J\x9b\x7f\u202e\u2028\ud800\nß"
+    audit = Audit(path, lambda _line: None)
+    audit.say("change", reason=hostile)
+    audit.close()
+    (line,) = path.read_text().split("\n")[:-1]
+    assert line.isprintable()
+    assert json.loads(line)["reason"] == hostile
+    assert "ß" in line
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("other"), Path.mkdir])
