@@ -134,6 +134,7 @@ class Scrape:
         if name != self.service or len(self._taken) < 2:
             return ()
         end, newest = self._taken[-1]
+        age_ms = max(0.0, round((t_s - end) * 1000, 1))  # it may have come since the look began
         windows: list[Window] = []
         for length_s in (0.0, *(ms / 1000 for ms in LENGTHS_MS)):
             before = [one for one in list(self._taken)[:-1] if end - one[0] >= COVERED * length_s]
@@ -144,7 +145,7 @@ class Scrape:
             if is_new and end - began <= max(length_s, self.every_s) + 2 * self.every_s:
                 made = self._window(old, newest, max(1, round((end - began) * 1000)))
                 if made is not None:
-                    windows.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
+                    windows.append(made.model_copy(update={"age_ms": age_ms}))
         return tuple(windows)
 
     def _window(self, before: Counts, now: Counts, length_ms: int) -> Window | None:

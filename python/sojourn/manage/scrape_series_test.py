@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage import scrape
 from sojourn.manage.exposition import histogram
@@ -119,6 +120,14 @@ def test_counts_of_which_some_were_read_earlier_make_no_window(target_ns: float)
     torn = dict(zip(EDGES, (100.0, 100.0, 50.0, 120.0), strict=True))
     with pytest.raises(ValueError, match="read before others grew"):
         window(before, torn, 1000, target_ns)
+
+
+def test_an_answer_that_came_since_the_look_began_has_no_age_below_zero() -> None:
+    """No look has such an age, so that a record with one could not be replayed."""
+    one = read(text(a=(100, 0)), text(a=(120, 1)))
+    (newest, *_) = one.windows("web", 0.0499)
+    assert newest.age_ms == 0.0
+    assert Window.model_validate_json(newest.model_dump_json()) == newest
 
 
 def test_without_a_finite_edge_p99_is_not_known() -> None:
