@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -228,3 +229,26 @@ def test_a_machine_without_a_thread_for_the_deadline_ends_no_source(
 
         assert until(is_back)
         assert one.bad == 2
+
+
+def test_a_source_that_is_closed_waits_for_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reload closes it in the manager's own thread, which looks after nothing meanwhile."""
+    monkeypatch.setattr(scrape, "ANSWER_S", 600.0)
+    asked = threading.Event()
+    heard: list[bytes | str] = []
+
+    def answer(to: socket.socket) -> None:
+        if not heard:
+            heard.append("the first question")
+            says(LENGTH, BODY)(to)
+            return
+        asked.set()
+        to.settimeout(20)
+        heard.append(to.recv(1))  # b"": the other end is closed
+
+    with serving(answer) as url:
+        one = source(url)
+        one.open()
+        assert asked.wait(20)
+        one.close()
+        assert until(lambda: heard[1:] == [b""])
