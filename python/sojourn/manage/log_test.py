@@ -13,7 +13,6 @@ import pytest
 
 from sojourn.controllers.testing import look
 from sojourn.errors import RunFault
-from sojourn.manage import log
 from sojourn.manage.audit import Audit
 from sojourn.manage.log import Log
 from sojourn.manage.record import Record
@@ -97,7 +96,7 @@ def test_of_a_line_that_does_not_fit_nothing_is_left_and_others_lines_are(
 
     one.write(b"before")
     with monkeypatch.context() as patched:
-        patched.setattr(log.os, "write", full)
+        patched.setattr("sojourn.manage.log.os.write", full)
         with pytest.raises(RunFault, match="the disk is full"):
             one.write(b"a long line")
     one.write(b"after")
