@@ -1,4 +1,4 @@
-"""A log whose file is renamed, removed, cut or full meanwhile."""
+"""A log with a file that is renamed, removed, cut or full meanwhile."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_would_control_a_terminal_is_spelled_out_in_the_audit_log(tmp_path:
 def test_a_name_that_is_taken_by_no_plain_file_is_a_fault(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
-    """A pipe that nobody reads would stop the manager; a link leads elsewhere."""
+    """A pipe without a reader would stop the manager; a link leads elsewhere."""
     path, old = tmp_path / "log", tmp_path / "old"
     one = Log(path)
     path.rename(old)

@@ -16,7 +16,7 @@ first answer on.
 
 The differences begin anew as well where two answers make no window, which counts as a bad one. An
 answer with the counts and time stamp of the one before says nothing new, so it makes no window. One
-whose last finite edge is below the target is refused, because every p99 of it would be good.
+with its last finite edge below the target is refused, because every p99 of it would be good.
 """
 
 from __future__ import annotations
