@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ import pytest
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Turned, attr, settings
+from sojourn.knobs import KINDS, Turned, attr, resctrl, settings
 from sojourn.knobs.groups_test import alive
+from sojourn.knobs.resctrl_test import Make, book, fake
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.places import proc
 
+__all__ = ["book", "fake"]
 CPUS = sorted(os.sched_getaffinity(0))
 THREADS = """
 import threading, time
@@ -157,4 +160,27 @@ def test_a_level_that_cannot_be_noted_leaves_what_the_first_one_was_to_be_put_ba
         knob.apply(second)
     knob.restore()
     assert state() == before
+    assert not book.open
+
+
+@pytest.mark.parametrize(("name", "level"), [("llc_ways", "4"), ("memory_bandwidth", "50%")])
+def test_a_resource_group_is_left_where_its_line_is_refused(
+    fake: Make, book: MemoryBook, monkeypatch: pytest.MonkeyPatch, name: str, level: str
+) -> None:
+    kernel, on = fake("intel")
+    before, write = kernel.files(), resctrl.write
+
+    def refuse(tree: Tree, path: str, text: str) -> None:
+        if path.endswith("/schemata"):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        write(tree, path, text)
+
+    knob = KINDS[name].build(on)
+    with monkeypatch.context() as patched:
+        patched.setattr(resctrl, "write", refuse)
+        with pytest.raises(HostFault, match="Invalid argument"):
+            knob.apply(level)
+    assert book.open, "its threads are in the group"
+    knob.restore()
+    assert kernel.files() == before
     assert not book.open

@@ -127,7 +127,7 @@ class Resource(Knob):
                 for name, domains in self._old.items():
                     parts = ";".join(f"{domain}={part}" for domain, part in domains.items())
                     write(self._on.tree, f"{self._folder}/schemata", f"{name}:{parts}\n")
-            leave(self._on, self.name)
+        leave(self._on, self.name)  # also where its line was refused
         self._level = ""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.manage.log import Log
+from sojourn.visible import visible
 
 
 class Audit:
@@ -27,8 +28,8 @@ class Audit:
             **facts,
         }
         if self._log is not None:
-            text = json.dumps(line, ensure_ascii=False)  # half a letter becomes its escape
-            self._log.write(text.encode(errors="backslashreplace"))
+            # Others wrote parts of it: these may control a terminal, or hold half a letter.
+            self._log.write(visible(json.dumps(line, ensure_ascii=False)).encode())
         self._show(line)
 
     def close(self) -> None:

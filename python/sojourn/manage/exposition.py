@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from sojourn.controllers.look import COUNT_MAX
+
 LINE_MAX, EDGES_MAX = 1 << 14, 1000
 STARTED = "process_start_time_seconds "  # of nearly every client library
 #: Cumulated counts by upper edge.
@@ -96,7 +98,10 @@ def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, f
     for counts in series:
         if any(counts[a] > counts[b] for a, b in pairwise(order)):
             raise ValueError(f"counts of {name} are not cumulated")
-    return {edge: sum(counts[edge] for counts in series) for edge in order}
+    summed = {edge: sum(counts[edge] for counts in series) for edge in order}
+    if summed[math.inf] >= COUNT_MAX:
+        raise ValueError(f"a count of {name} is {summed[math.inf]:g}")
+    return summed
 
 
 def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
@@ -117,7 +122,7 @@ def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
     if rest[at : at + 1] != "}" or not 1 <= len(words) <= 2:
         raise ValueError(f"a line of {name} is not in the format")
     value = _number(words[0], name)
-    if not 0 <= value < 2**63:
+    if not 0 <= value < COUNT_MAX:  # else a float does not hold each whole number
         raise ValueError(f"a count of {name} is {words[0][:40]}")
     return own, value, _number(words[1], name) if len(words) > 1 else None
 

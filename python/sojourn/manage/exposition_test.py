@@ -53,6 +53,8 @@ def test_labels_are_unescaped() -> None:
         ('a_bucket{le="+Inf"} NaN', "in place of a number"),
         ('a_bucket{le="+Inf"} 1_0', "in place of a number"),
         ('a_bucket{le="+Inf"} inf', "a count of a is inf"),
+        (f'a_bucket{{le="+Inf"}} {2**53}', "a count of a is 9007199254740992"),
+        (f'a_bucket{{le="+Inf",y="1"}} {2**52}\na_bucket{{le="+Inf",y="2"}} {2**52}', "is 9.007"),
         ('a_bucket{le="x"} 1', "'x' in place of a number"),
         ('a_bucket{y="1"} 1', "'' in place of a number"),
         ('a_bucket{le="-Inf"} 1', "has no bucket"),

@@ -43,7 +43,7 @@ def of(config: Config, groups: Mapping[str, Managed]) -> Feed | None:
     """Not opened yet; None: it names none."""
     spec, service = config.windows, config.service()
     if spec.file:
-        return Followed(Path(spec.file), service)
+        return Followed(Path(spec.file), service, groups=frozenset(config.groups))
     if spec.url:
         return Scrape(
             url=spec.url,

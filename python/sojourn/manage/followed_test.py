@@ -54,7 +54,23 @@ def test_a_pipe_is_read_as_it_comes(tmp_path: Path) -> None:
 def test_the_file_of_a_configuration_is_read_so(tmp_path: Path) -> None:
     path = tmp_path / "manage.toml"
     path.write_text(GOOD)
-    assert isinstance(feed.of(configs.read(path), {}), Followed)
+    one = feed.of(configs.read(path), {})
+    assert isinstance(one, Followed)
+    assert one.groups == {"web", "batch"}
+
+
+def test_windows_of_others_take_no_memory_and_are_not_wrong(tmp_path: Path) -> None:
+    """Several managers may read one file, and whoever writes it may name groups without end."""
+    path = tmp_path / "lines"
+    path.touch()
+    one = Followed(path, "web", groups=frozenset({"web", "db"}))
+    one.open()
+    names = ["web", "db", *map(str, range(1000))]
+    path.write_text("".join(line(5).replace("{", f'{{"service": "{name}", ') for name in names))
+    one.read(1.0)
+    assert [one.windows(name, 1.0) != () for name in ("web", "db", "7")] == [True, True, False]
+    assert (len(one._came), one.bad) == (2, 0)
+    one.close()
 
 
 def open_files() -> int:
@@ -75,6 +91,8 @@ def test_a_file_that_is_renamed_is_read_to_its_end_and_then_the_one_that_has_its
         path.rename(tmp_path / "lines.1")
         one.read(1.0)
         assert one.windows("web", 1.0)[0].n == 5
+        path.touch()  # as logrotate does by `create`
+        one.read(1.5)
         old.write(line(6))
         old.flush()
         one.read(2.0)

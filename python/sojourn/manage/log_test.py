@@ -1,8 +1,9 @@
-"""A log whose file is renamed, removed, cut or full meanwhile."""
+"""A log with a file that is renamed, removed, cut or full meanwhile."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -12,7 +13,6 @@ import pytest
 
 from sojourn.controllers.testing import look
 from sojourn.errors import RunFault
-from sojourn.manage import log
 from sojourn.manage.audit import Audit
 from sojourn.manage.log import Log
 from sojourn.manage.record import Record
@@ -47,11 +47,23 @@ def test_the_audit_log_is_such_a_log(tmp_path: Path) -> None:
     audit.close()
 
 
+def test_what_would_control_a_terminal_is_spelled_out_in_the_audit_log(tmp_path: Path) -> None:
+    """A program wrote the reason, or an endpoint what was wrong."""
+    path, hostile = tmp_path / "audit", "a\x1b[2J\x9b\x7f\u202e\u2028\ud800\nß"
+    audit = Audit(path, lambda _line: None)
+    audit.say("change", reason=hostile)
+    audit.close()
+    (line,) = path.read_text().split("\n")[:-1]
+    assert line.isprintable()
+    assert json.loads(line)["reason"] == hostile
+    assert "ß" in line
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("other"), Path.mkdir])
 def test_a_name_that_is_taken_by_no_plain_file_is_a_fault(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
-    """A pipe that nobody reads would stop the manager; a link leads elsewhere."""
+    """A pipe without a reader would stop the manager; a link leads elsewhere."""
     path, old = tmp_path / "log", tmp_path / "old"
     one = Log(path)
     path.rename(old)
@@ -84,7 +96,7 @@ def test_of_a_line_that_does_not_fit_nothing_is_left_and_others_lines_are(
 
     one.write(b"before")
     with monkeypatch.context() as patched:
-        patched.setattr(log.os, "write", full)
+        patched.setattr("sojourn.manage.log.os.write", full)
         with pytest.raises(RunFault, match="the disk is full"):
             one.write(b"a long line")
     one.write(b"after")

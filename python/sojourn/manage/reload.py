@@ -17,7 +17,7 @@ class Asked:
     """Whether the configuration is to be read again; may be asked before there is a manager."""
 
     def __init__(self) -> None:
-        """It is not."""
+        """It was not asked for yet."""
         self._is_asked = False
 
     def ask(self) -> None:

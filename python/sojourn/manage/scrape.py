@@ -16,7 +16,7 @@ first answer on.
 
 The differences begin anew as well where two answers make no window, which counts as a bad one. An
 answer with the counts and time stamp of the one before says nothing new, so it makes no window. One
-whose last finite edge is below the target is refused, because every p99 of it would be good.
+with its last finite edge below the target is refused, because every p99 of it would be good.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import math
+import socket
 import threading
 import time
 from collections import defaultdict, deque
@@ -34,7 +35,7 @@ from urllib.parse import urlsplit
 
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
-from sojourn.manage.cutoff import cut_after
+from sojourn.manage.cutoff import cut_after, end
 from sojourn.manage.exposition import Answer, Counts, histogram
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
@@ -75,6 +76,7 @@ class Scrape:
     _came: deque[tuple[float, Answer | str]] = field(default_factory=deque)
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _wire: socket.socket | None = None  # of the last question
 
     def open(self) -> None:
         """Ask once, and go on asking; HostFault if there is no such histogram."""
@@ -90,11 +92,10 @@ class Scrape:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; an answer that is under way is not waited for longer than its deadline.
-
-        The manager's own deadline is not touched: the thread is a daemon.
-        """
+        """End the thread, and the answer that is under way: a reload must not wait for it."""
         self._end.set()
+        if self._wire is not None:
+            end(self._wire)
         if self._thread is not None:
             self._thread.join(2 * ANSWER_S)
 
@@ -134,6 +135,7 @@ class Scrape:
         if name != self.service or len(self._taken) < 2:
             return ()
         end, newest = self._taken[-1]
+        age_ms = max(0.0, round((t_s - end) * 1000, 1))  # it may have come since the look began
         windows: list[Window] = []
         for length_s in (0.0, *(ms / 1000 for ms in LENGTHS_MS)):
             before = [one for one in list(self._taken)[:-1] if end - one[0] >= COVERED * length_s]
@@ -144,7 +146,7 @@ class Scrape:
             if is_new and end - began <= max(length_s, self.every_s) + 2 * self.every_s:
                 made = self._window(old, newest, max(1, round((end - began) * 1000)))
                 if made is not None:
-                    windows.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
+                    windows.append(made.model_copy(update={"age_ms": age_ms}))
         return tuple(windows)
 
     def _window(self, before: Counts, now: Counts, length_ms: int) -> Window | None:
@@ -174,6 +176,9 @@ class Scrape:
         with contextlib.closing(connection):
             connection.connect()
             with contextlib.closing(connection.sock) as wire:
+                self._wire = wire
+                if self._end.is_set():
+                    raise ValueError("the source was closed")
                 try:
                     path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
                     with cut_after(wire, ANSWER_S):

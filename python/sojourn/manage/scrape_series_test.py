@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage import scrape
 from sojourn.manage.exposition import histogram
@@ -121,6 +123,14 @@ def test_counts_of_which_some_were_read_earlier_make_no_window(target_ns: float)
         window(before, torn, 1000, target_ns)
 
 
+def test_an_answer_that_came_since_the_look_began_has_no_age_below_zero() -> None:
+    """No look has such an age, so that a record with one could not be replayed."""
+    one = read(text(a=(100, 0)), text(a=(120, 1)))
+    (newest, *_) = one.windows("web", 0.0499)
+    assert newest.age_ms == 0.0
+    assert Window.model_validate_json(newest.model_dump_json()) == newest
+
+
 def test_without_a_finite_edge_p99_is_not_known() -> None:
     assert window({math.inf: 0.0}, {math.inf: 9.0}, 1000, 1e6).p99_ns is None
 
@@ -219,3 +229,26 @@ def test_a_machine_without_a_thread_for_the_deadline_ends_no_source(
 
         assert until(is_back)
         assert one.bad == 2
+
+
+def test_a_source_that_is_closed_waits_for_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reload closes it in the manager's own thread, which looks after nothing meanwhile."""
+    monkeypatch.setattr(scrape, "ANSWER_S", 600.0)
+    asked = threading.Event()
+    heard: list[bytes | str] = []
+
+    def answer(to: socket.socket) -> None:
+        if not heard:
+            heard.append("the first question")
+            says(LENGTH, BODY)(to)
+            return
+        asked.set()
+        to.settimeout(20)
+        heard.append(to.recv(1))  # b"": the other end is closed
+
+    with serving(answer) as url:
+        one = source(url)
+        one.open()
+        assert asked.wait(20)
+        one.close()
+        assert until(lambda: heard[1:] == [b""])

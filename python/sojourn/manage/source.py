@@ -135,11 +135,13 @@ class Source:
     Attributes:
         service: the group that lines belong to which name none.
         bad: lines that were no window.
+        groups: of which windows are wanted; None: of all, as far as there are not too many.
     """
 
     path: Path
     service: str
     bad: int = 0
+    groups: frozenset[str] | None = None
     _handle: int = -1
     _rest: bytes = b""
     _came: dict[str, Came] = field(default_factory=dict)
@@ -205,7 +207,8 @@ class Source:
         if window is None or (name not in self._came and len(self._came) >= NAMES_MAX):
             self.bad += 1
             return
-        self._came.setdefault(name, Came()).add(t_s, window)
+        if self.groups is None or name in self.groups:
+            self._came.setdefault(name, Came()).add(t_s, window)
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """Of one service: the newest as it came, and the longer ones."""

@@ -80,7 +80,6 @@ class Shared(Actuator):
         """Write the line as it was; the last one leaves the resource group, which is removed."""
         folder = self.folder
         self._resource.restore()
-        resctrl.leave(self.member.on, self._resource.name)  # where only its line was refused
         is_left = folder and not self.folder and self.member.on.tree.exists(folder)
         return f"the resource group {folder} cannot be removed" if is_left else ""
 
