@@ -1,4 +1,4 @@
-"""What starts a load tool: a shell's command, and programs that run another one.
+"""What starts a load tool: shells, and programs that run another one.
 
 Only what is known to start its operands is looked through. Any other program may do with the words
 `hey -q 5` whatever it wants, such as start it twice.
@@ -82,13 +82,13 @@ def _of_shell(words: Words, tools: Collection[str], depth: int) -> list[Started]
     operands = [] if at is None else [w for w in words[at + 1 :] if not w.startswith("-")]
     if not operands or depth <= 0:
         return []
-    found: list[Started] = []
+    gathered: list[Started] = []
     is_looped = False
     for command in commands(operands[0][:LONGEST]):
         is_looped |= not LOOPS.isdisjoint(command)
         every = started(command, tools, depth - 1)
-        found += [Started(one.tool, one.words, is_looped or one.is_looped) for one in every]
-    return found
+        gathered += [Started(one.tool, one.words, is_looped or one.is_looped) for one in every]
+    return gathered
 
 
 def commands(script: str) -> Iterator[list[str]]:
