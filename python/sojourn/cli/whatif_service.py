@@ -13,6 +13,7 @@ from sojourn.errors import SpecFault
 
 if TYPE_CHECKING:
     from sojourn.models.calibration import Calibration
+    from sojourn.models.record_loads import Loads
 
 #: Kinds of service times, and which of their parameters are times: the others have no unit. A
 #: list repeats its parameters.
@@ -108,13 +109,15 @@ def _fitted(record: Path, setting: str) -> ServiceTime:
     )
     values = fit.parameters
     text = f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
-    return ServiceTime(text, "us", _doubts(fit, one.workers))
+    return ServiceTime(text, "us", _doubts(fit, one))
 
 
-def _doubts(fit: Calibration, workers: int | None) -> tuple[str, ...]:
-    """What speaks against a fit: its own errors at high loads, or workers that are not known."""
-    doubts = []
-    if workers is None:
+def _doubts(fit: Calibration, of: Loads) -> tuple[str, ...]:
+    """What speaks against a fit: its errors at high loads, doubtful runs, unknown workers."""
+    from sojourn.models.points import doubted
+
+    doubts = [f"{text}."] if (text := doubted(of.points)) else []
+    if of.workers is None:
         doubts.append("The record does not say how many workers served: one is assumed.")
     if fit.verdict != "holds":
         worst = fit.worst_held_out

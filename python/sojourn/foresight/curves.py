@@ -41,7 +41,7 @@ class Curve:
 
         "below": the tail is over it at the lowest load already. "above": it is nowhere. "beyond":
         it is within it at the highest load, and the border is on the assumed line to the peak.
-        Tails end at `TOP_NS`, so a longer bound is met up to the load at which the queue grows.
+        Tails end at `TOP_NS`, so a longer bound ends at the load at which the queue grows.
         """
         log = min(math.log(bound_ns), TOP_LOG)
         if self.logs[0] > log:

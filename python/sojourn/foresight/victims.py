@@ -27,6 +27,8 @@ FORM = ("kind", "params", "load", "shape", "place", "cores", "pin", "clients", "
 SAME = ("shield",)  # circumstances that must agree, beside the machine
 LOST = 0.01  # of the requests: more of them lost, and the tail has no end
 NOT_HELD = "did not hold its intensity"
+LOADS_MIN = 3  # alone, for a curve
+COVERED = 0.9  # of the highest load alone: up to there a level needs runs
 STRANGE = 0.1  # CPUs' worth on the server's CPUs that neither service nor neighbour used
 
 
@@ -112,8 +114,9 @@ def read(record: Record) -> list[Victim]:
     gathered = []
     for label, levels in sweeps.items():
         runs = {level: _runs(record, every) for level, every in levels.items()}
-        known = {level: one for level, one in runs.items() if one}
-        if label in peaks and known.get(NONE) and len(known) > 1:
+        alone = runs.get(NONE, [])
+        known = {level: one for level, one in runs.items() if _covers(one, alone)}
+        if label in peaks and len(alone) >= LOADS_MIN and len(known) > 1:
             left = {level: len(every) - len(runs[level]) for level, every in levels.items()}
             gathered.append(
                 Victim(
@@ -170,6 +173,18 @@ def _merged(group: Sequence[Victim]) -> Victim:
         levels={level: sorted(each, key=_rps) for level, each in runs.items()},
         left_out={level: sum(one.left_out.get(level, 0) for one in group) for level in left},
     )
+
+
+def _covers(runs: Sequence[Run], alone: Sequence[Run]) -> bool:
+    """Whether runs reach as far as those alone, or until the queue grew.
+
+    Else a border beyond the last of them is on the line to the peak alone, where nothing was seen.
+    """
+    if not runs:
+        return False
+    has_grown = any(math.isinf(ns) for run in runs for ns in run.tails.values())
+    most_rps = max((run.rps for run in alone), default=0.0)
+    return has_grown or runs[-1].rps >= COVERED * most_rps
 
 
 def _spec(record: Record, label: str) -> str:

@@ -95,6 +95,36 @@ def test_requests_that_failed_without_a_wait_are_no_queue(tmp_path: Path) -> Non
     assert one.left_out[XZ] == len(study.FRACTIONS)
 
 
+@pytest.mark.parametrize("has_grown", [True, False])
+def test_a_dose_without_its_high_loads_says_nothing_unless_the_queue_grew(
+    tmp_path: Path,
+    has_grown: bool,  # noqa: FBT001
+) -> None:
+    """Its border would be on the line from the lowest load to the peak alone."""
+    level = "noise:llc@50%,where=server"
+
+    def spoiled(one: Outcome) -> Outcome:
+        is_it = one.point.phase == Phase.SWEEP and one.point.setting.get(NEIGHBOUR) == level
+        if not is_it or one.offered_rps < 2_000:
+            return one
+        if has_grown and one.offered_rps < 3_500:
+            return replace(one, verdict=Verdict.UNKNOWN, lost=one.requests // 10, p99_ns=None)
+        return replace(one, verdict=Verdict.UNKNOWN, reasons=("late",))
+
+    (one,) = victims.read(record(tmp_path, spoiled))
+    assert (Dose("llc", 0.5) in one.doses) == has_grown
+    assert Dose("llc", 1.0) in one.doses
+
+
+def test_a_service_with_two_loads_alone_has_no_curve(tmp_path: Path) -> None:
+    def spoiled(one: Outcome) -> Outcome:
+        is_alone = one.point.phase == Phase.SWEEP and one.point.setting.get(NEIGHBOUR) == NONE
+        is_high = is_alone and one.offered_rps > 3_500
+        return replace(one, verdict=Verdict.UNKNOWN, reasons=("late",)) if is_high else one
+
+    assert victims.read(record(tmp_path, spoiled)) == []
+
+
 def test_a_neighbour_that_is_slower_than_asked_is_still_a_neighbour(tmp_path: Path) -> None:
     def slow(reason: str) -> Callable[[Outcome], Outcome]:
         reasons = (reason,) if reason else ()

@@ -1,4 +1,4 @@
-"""Numbers of a dump that have to agree with each other: somebody may have altered it."""
+"""Numbers of a dump that have to agree, because it may be altered."""
 
 from __future__ import annotations
 

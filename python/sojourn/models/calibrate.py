@@ -42,7 +42,7 @@ from sojourn.models.calibration import Calibration, Costs, Prediction, Setup
 from sojourn.models.cpu_line import POINTS_MIN, cpu_line, line_ranges
 from sojourn.models.epoll_model import STABLE, EpollModel
 from sojourn.models.identify import EQUAL, Misfit, Range, profile
-from sojourn.models.points import QUANTITIES, Measured
+from sojourn.models.points import QUANTITIES, Measured, doubted
 from sojourn.models.simulator import Simulator
 from sojourn.text.some import some
 from sojourn.units import outward
@@ -250,6 +250,8 @@ def _notes(
             f"that is less than the highest measured load, {top:,.0f}: the machine was faster "
             "there than at the fitted loads, or requests take less work under load"
         )
+    if doubt := doubted(points):
+        notes.append(doubt)
     spreads = [
         hi / lo
         for p in points

@@ -97,6 +97,14 @@ def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured
     return [_one(_quiet(group, quiet)) if len(group) > 1 else group[0] for group in groups]
 
 
+def doubted(points: Sequence[Measured]) -> str:
+    """How many loads rest on runs whose self-checks failed, in a sentence; "" if none does."""
+    count = sum(not point.is_believed for point in points)
+    if not count:
+        return ""
+    return f"{count} of {len(points)} loads have only runs that failed a self-check"
+
+
 def _quiet(runs: Sequence[Measured], share: float) -> Sequence[Measured]:
     """Believed runs, those with the least CPU time per request."""
     if not 0 < share <= 1:

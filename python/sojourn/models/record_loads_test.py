@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sojourn.errors import SpecFault
+from sojourn.models.points import doubted
 from sojourn.models.record_loads import chosen, is_record, read
 from sojourn.plan import codec
 from sojourn.plan.points import Phase, Point
@@ -136,6 +137,16 @@ def test_a_run_that_the_lab_does_not_believe_is_left_out(
     (one,) = read(tmp_path)
     assert [point.runs for point in one.points] == [1]
     assert one.points[0].is_believed
+
+
+def test_loads_that_rest_on_doubtful_runs_alone_are_counted(tmp_path: Path) -> None:
+    for load in (0.2, 0.5):
+        put(tmp_path, "sweep", 1000 * load, load=load)
+    assert not doubted(read(tmp_path)[0].points)
+    file = put(tmp_path, "sweep", 900, load=0.9) / "load.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "verdict": "unknown"}))
+    text = doubted(read(tmp_path)[0].points)
+    assert text == "1 of 3 loads have only runs that failed a self-check"
 
 
 @pytest.mark.parametrize(

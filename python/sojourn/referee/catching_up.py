@@ -1,4 +1,4 @@
-"""How long a tool catches up after a gap, and at which rate it usually sends there.
+"""How long a tool catches up after a gap.
 
 A tool catches up while it sends faster than it usually does. Usually is at its rate. But more may
 come than that: a load that ramps, a warm-up, a second client. Then what comes long after the gap is

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from sojourn.importers import (
     fortio,
@@ -214,11 +215,15 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def recognised(argv: Words) -> Load:
+def recognised(argv: Words, folder: Path | None = Path()) -> Load:
     """The load that a command line asks for; an empty one where the tool is not known.
 
     What starts another program is looked through: `taskset`, `env`, `npx`, `sh -c`. Addresses are
     not: `http://x/ab` is no `ab`.
+
+    Args:
+        argv: the command line.
+        folder: in which it names files; None: files of that name here are others.
 
     >>> recognised(["taskset", "-c", "1", "wrk2", "-R2k", "http://x/"]).rate_rps
     2000.0
@@ -228,7 +233,7 @@ def recognised(argv: Words) -> Load:
     ''
     """
     own = max((handshakes(word[:LONGEST]) for word in argv), default=0)
-    load = _of_all([one for one in started(argv, TOOLS) if _is_sending(one)])
+    load = _of_all([one for one in started(argv, TOOLS) if _is_sending(one)], folder)
     return replace(load, handshakes=max(load.handshakes, own))
 
 
@@ -251,17 +256,20 @@ def together(loads: Sequence[Load]) -> Load:
     )
 
 
-def _of_all(every: Sequence[Started]) -> Load:
-    load = together([_of(one) for one in every]) if every else Load()
+def _of_all(every: Sequence[Started], folder: Path | None) -> Load:
+    load = together([_of(one, folder) for one in every]) if every else Load()
     if load.rate_rps and any(one.is_looped for one in every):
         return replace(load, rate_rps=None, arrivals="", notes=(LOOPED,))
     return load
 
 
-def _of(one: Started) -> Load:
+def _of(one: Started, folder: Path | None) -> Load:
     words = options(one.tool, one.words)
     pipelined = number(value(words, *PIPELINES.get(one.tool, ()))) or 1
-    load = TOOLS[one.tool](words)
+    if one.tool == "k6":
+        load = k6_script.read(words, k6_facts.FACTS, None if one.is_elsewhere else folder)
+    else:
+        load = TOOLS[one.tool](words)
     return replace(load, pipelined=math.ceil(pipelined))
 
 

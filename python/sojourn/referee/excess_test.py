@@ -1,4 +1,4 @@
-"""More than was asked for: second clients, and tools in clumps that sent no more."""
+"""More than was asked for: second clients, and clumps."""
 
 from __future__ import annotations
 

@@ -41,15 +41,17 @@ OPEN = {
 }
 
 
-def read(words: Sequence[str], facts: Facts) -> Load:
-    """The load of `k6 run SCRIPT`."""
+def read(words: Sequence[str], facts: Facts, folder: Path | None = Path()) -> Load:
+    """The load of `k6 run SCRIPT`, which lies in `folder`; None: the script is not to be had."""
     scripts = {word for word in words if word.endswith(_SCRIPTS) and not word.startswith("-")}
     closed = Load(tool="k6", facts=facts)
     if len(scripts) != 1:
         what = "No script is" if not scripts else f"{len(scripts)} scripts are"
         return replace(closed, notes=(f"{what} named on the command line of k6.",))
+    if folder is None:
+        return replace(closed, notes=("The script of k6 lies elsewhere: give --rate.",))
     try:
-        raw = foreign.read_named(Path(scripts.pop()), most=SCRIPT_BYTES)
+        raw = foreign.read_named(folder / scripts.pop(), most=SCRIPT_BYTES)
     except (OSError, ValueError):
         return replace(closed, notes=("The script of k6 cannot be read: give --rate.",))
     text = raw.decode("utf-8", "replace")

@@ -22,6 +22,7 @@ from sojourn.referee.load import Load
 from sojourn.referee.tracer import Tracer
 from sojourn.referee.watch import Watch
 
+Line = tuple[Sequence[str], Path | None]  # words, and the folder in which they name files
 STDERR = 2
 STOP_S_MAX = 5.0
 LOOK_S = 0.05
@@ -102,7 +103,7 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
     return Seen(judgement=judge(requests, load, threads=threads, trace=loss), code=code)
 
 
-def _lines(asked: Asked) -> Sequence[Sequence[str]]:
+def _lines(asked: Asked) -> Sequence[Line]:
     """The load's command lines: one, unless several loads came of a process.
 
     Raises:
@@ -115,7 +116,7 @@ def _lines(asked: Asked) -> Sequence[Sequence[str]]:
                 at="sojourn judge … -- COMMAND",
                 fix="write the load's command behind `--`, as a shell would start it",
             )
-        return [asked.command]
+        return [(asked.command, Path())]
     stat = proc.stat(asked.pid)
     if stat is None or stat.state == "Z":
         raise SpecFault(
@@ -124,20 +125,31 @@ def _lines(asked: Asked) -> Sequence[Sequence[str]]:
     return _of_family(asked.pid)
 
 
-def _of_family(pid: int) -> Sequence[Sequence[str]]:
+def _of_family(pid: int) -> Sequence[Line]:
     """Command lines of loads in a process and what came of it; else its own.
 
     What a load started is part of it: a shell's command comes before the tool in it.
     """
-    lines = {one: _command_line(one) for one in Kin(pid)()}
-    loads = {one: words for one, words in lines.items() if _is_load(words)}
-    firsts = [words for one, words in loads.items() if loads.keys().isdisjoint(_above(one, lines))]
-    return firsts or [lines.get(pid, [])]
+    lines = {one: (_command_line(one), _folder(one)) for one in Kin(pid)()}
+    loads = {one: line for one, line in lines.items() if _is_load(line)}
+    firsts = [line for one, line in loads.items() if loads.keys().isdisjoint(_above(one, lines))]
+    return firsts or [lines.get(pid, ([], None))]
 
 
-def _is_load(words: Sequence[str]) -> bool:
-    load = recognised(words)
+def _is_load(line: Line) -> bool:
+    load = recognised(*line)
     return bool(load.tool or load.notes)
+
+
+def _folder(pid: int) -> Path | None:
+    """The folder of a process; None where its files are not ours, as in a container."""
+    own, other = Path("/proc/self"), Path(f"/proc/{pid}")
+    try:
+        is_same = (own / "ns/mnt").readlink() == (other / "ns/mnt").readlink()
+        is_same &= (own / "root").samefile(other / "root")
+        return (other / "cwd").readlink() if is_same else None
+    except OSError:
+        return None
 
 
 def _above(pid: int, family: Container[int]) -> Iterator[int]:
@@ -154,10 +166,10 @@ def _command_line(pid: int) -> list[str]:
     return []
 
 
-def _load(asked: Asked, lines: Sequence[Sequence[str]]) -> Load:
+def _load(asked: Asked, lines: Sequence[Line]) -> Load:
     """What was asked of the tool; what the user says goes before what its words say."""
-    load = together([recognised(words) for words in lines])
-    remark = versions.remark(load.tool, lines[0])
+    load = together([recognised(*line) for line in lines])
+    remark = versions.remark(load.tool, lines[0][0])
     load = replace(load, notes=(*load.notes, *([remark] if remark else [])))
     if asked.rate_rps is not None:
         arrivals = load.arrivals or "paced"

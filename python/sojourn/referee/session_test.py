@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -115,6 +116,7 @@ def with_parents(
     """Processes with these words, and from whom they came."""
     monkeypatch.setattr(session, "Kin", lambda pid: lambda: tuple(family))
     monkeypatch.setattr(session, "_command_line", lambda pid: family[pid])
+    monkeypatch.setattr(session, "_folder", lambda pid: None)
     monkeypatch.setattr(session.proc, "stat", lambda pid: SimpleNamespace(parent=parents[pid]))
 
 
@@ -146,3 +148,13 @@ def test_words_of_a_process_are_those_that_it_has_with_empty_ones() -> None:
         assert session._command_line(process.pid) == program
         process.communicate(b"\n")
     assert session._command_line(999_999_999) == []
+
+
+def test_a_script_is_one_of_the_folder_of_its_process(tmp_path: Path) -> None:
+    """Another script of that name lies in our own folder."""
+    with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as process:
+        try:
+            assert session._folder(process.pid) == tmp_path.resolve()
+        finally:
+            process.kill()
+    assert session._folder(process.pid) is None, "it has ended"

@@ -1,4 +1,4 @@
-"""What starts a load tool: a shell's command, and programs that run another one.
+"""What starts a load tool: shells, and programs that run another one.
 
 Only what is known to start its operands is looked through. Any other program may do with the words
 `hey -q 5` whatever it wants, such as start it twice.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 Words = Sequence[str]
@@ -31,6 +31,14 @@ NAMING = frozenset(
         *("npx", "oc", "pnpm", "podman", "script", "snap", "ssh", "yarn"),
     )
 )
+#: What they start has other files, or another folder.
+ELSEWHERE = frozenset(
+    (
+        *("chroot", "docker", "flatpak", "kubectl", "nerdctl", "nsenter", "oc", "podman", "snap"),
+        *("ssh", "systemd-run", "unshare", "--chdir", "-C"),
+    )
+)
+MOVES = frozenset(("cd", "pushd"))
 LOOPS = frozenset(("for", "while", "until", "xargs", "parallel", "watch"))
 LONGEST = 100_000  # letters of a shell's command that are looked at
 SEPARATORS = frozenset(";&|()\n")
@@ -46,11 +54,13 @@ class Started:
         tool: its name.
         words: behind it.
         is_looped: it is within a loop of a shell, which may start it several times.
+        is_elsewhere: names of files in its words are not ours.
     """
 
     tool: str
     words: tuple[str, ...]
     is_looped: bool = False
+    is_elsewhere: bool = False
 
 
 def started(argv: Words, tools: Collection[str], depth: int = 4) -> list[Started]:
@@ -64,10 +74,12 @@ def started(argv: Words, tools: Collection[str], depth: int = 4) -> list[Started
     is_naming = False
     for at, word in enumerate(argv):
         name = PurePosixPath(word.partition(":")[0]).name  # of an address or image what is first
+        is_elsewhere = any(word.partition("=")[0] in ELSEWHERE for word in argv[:at])
         if name in tools:
-            return [Started(name, tuple(argv[at + 1 :]))]
+            return [Started(name, tuple(argv[at + 1 :]), is_elsewhere=is_elsewhere)]
         if name in SHELLS:
-            return _of_shell(argv[at + 1 :], tools, depth)
+            every = _of_shell(argv[at + 1 :], tools, depth)
+            return [replace(one, is_elsewhere=one.is_elsewhere or is_elsewhere) for one in every]
         is_naming |= name in NAMING
         before = argv[at - 1] if at else ""
         is_passed = name in STARTERS or is_naming or _OWN.fullmatch(word)
@@ -82,13 +94,20 @@ def _of_shell(words: Words, tools: Collection[str], depth: int) -> list[Started]
     operands = [] if at is None else [w for w in words[at + 1 :] if not w.startswith("-")]
     if not operands or depth <= 0:
         return []
-    found: list[Started] = []
-    is_looped = False
+    gathered: list[Started] = []
+    is_looped = has_moved = False
     for command in commands(operands[0][:LONGEST]):
         is_looped |= not LOOPS.isdisjoint(command)
-        every = started(command, tools, depth - 1)
-        found += [Started(one.tool, one.words, is_looped or one.is_looped) for one in every]
-    return found
+        has_moved |= not MOVES.isdisjoint(command)
+        gathered += [
+            replace(
+                one,
+                is_looped=is_looped or one.is_looped,
+                is_elsewhere=has_moved or one.is_elsewhere,
+            )
+            for one in started(command, tools, depth - 1)
+        ]
+    return gathered
 
 
 def commands(script: str) -> Iterator[list[str]]:

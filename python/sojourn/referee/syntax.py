@@ -1,4 +1,4 @@
-"""How programs read their options: what a tool ignores must not be taken for its rate.
+"""How programs read their options.
 
 A reader gets `-x=VALUE` and `--name=VALUE` for each option with a value, however it was written.
 What is behind `--`, or behind the first operand of a program that stops there, is no option.
