@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.analysis import equal_loads
+from sojourn.analysis import equal_loads, history
 from sojourn.analysis.border_rows import MAX_LOAD
 from sojourn.analysis.comparison import Comparison
 from sojourn.findings.findings import Findings
 from sojourn.report import comparison as shown
+from sojourn.report import history as history_text
 from sojourn.report import testing
 from sojourn.report.comparison_test import held, record
 from sojourn.stats.paired_ratio import Judgement
@@ -119,3 +120,18 @@ def test_of_several_records_each_one_has_its_own_sentence() -> None:
     assert worse.startswith("B is worse than A: ")
     assert "C" not in worse.replace("CPU", "")
     assert "p99 at" in better
+
+
+def test_a_history_says_where_one_share_is_several_loads() -> None:
+    """A service that lost a third of its max RPS had equal times at "70 %": no change."""
+    records = [at_loads(record(1.0), rps, 0.7) for rps in (50_000.0, 33_000.0)]
+    past = history.History(
+        study="s", machine="m", entries=(), series=(), axes=history.axes_of(records)
+    )
+    [note] = [text for text in history_text.notes(past) if "100 % load" in text]
+    assert "100 % load of memcached is 33.0k to 50.0k requests/s" in note
+    assert history.axes_of([records[0], records[0]]) == ()
+    rates = [
+        replace(one, services=(replace(one.services[0], max_rps_rule="asked"),)) for one in records
+    ]
+    assert history.axes_of(rates) == ()
