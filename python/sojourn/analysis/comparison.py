@@ -122,6 +122,12 @@ def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Plac
     return places
 
 
+def has_equal_load(findings: Sequence[Findings]) -> bool:
+    """Whether another record has a load of the first one, whatever became of its runs."""
+    places = _places(_services(findings))
+    return any(any(place.points[1:]) for place in places)
+
+
 def load_name(service: ServiceFinding, point: LoadPoint) -> str:
     """A load as one record calls it: `20000 requests/s` or `70 % load`."""
     if service.max_rps_rule == ASKED:

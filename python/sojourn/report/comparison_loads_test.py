@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.analysis import equal_loads, history
 from sojourn.analysis.border_rows import MAX_LOAD
-from sojourn.analysis.comparison import Comparison
+from sojourn.analysis.comparison import Comparison, has_equal_load
 from sojourn.findings.findings import Findings
 from sojourn.report import comparison as shown
 from sojourn.report import history as history_text
@@ -135,3 +135,22 @@ def test_a_history_says_where_one_share_is_several_loads() -> None:
         replace(one, services=(replace(one.services[0], max_rps_rule="asked"),)) for one in records
     ]
     assert history.axes_of(rates) == ()
+
+
+def test_how_many_numbers_are_open_is_said_beside_what_is_worse() -> None:
+    text = shown.sentence(held(record(1.0), record(1.3)))
+    assert text.endswith("Not decided: 1 of 11 numbers."), "its max load"
+
+
+def test_a_load_without_a_valid_run_is_in_common_all_the_same() -> None:
+    one = record(1.0)
+    service = one.services[0]
+    void = tuple(
+        replace(point, runs=tuple(replace(run, is_believed=False) for run in point.runs))
+        for point in service.points
+    )
+    failed = replace(one, services=(replace(service, points=void, sections={}),))
+    assert shown.shared(held(one, failed)) == []
+    assert has_equal_load([one, failed])
+    assert not has_equal_load([one, at_loads(one, 9.0, 0.5)])
+    assert not has_equal_load([one, replace(one, services=())])
