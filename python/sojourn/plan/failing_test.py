@@ -1,4 +1,4 @@
-"""Requests that fail by themselves: what they say about the border, however they cluster."""
+"""What requests that fail by themselves say about the border."""
 
 from __future__ import annotations
 

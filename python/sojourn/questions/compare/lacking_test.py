@@ -1,4 +1,4 @@
-"""Numbers and blocks that lack, and services that fail: none of them makes a service look fine."""
+"""Numbers and blocks that lack make no service look fine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service that fails by itself at every load: the whole search, and what is said of it."""
+"""A whole search of a service that fails by itself at every load."""
 
 from __future__ import annotations
 
