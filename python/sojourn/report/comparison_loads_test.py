@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.analysis import equal_loads, history
 from sojourn.analysis.border_rows import MAX_LOAD
-from sojourn.analysis.comparison import Comparison, has_equal_load
+from sojourn.analysis.comparison import CPU, Comparison, has_equal_load
 from sojourn.findings.findings import Findings
 from sojourn.report import comparison as shown
 from sojourn.report import history as history_text
@@ -154,3 +154,39 @@ def test_a_load_without_a_valid_run_is_in_common_all_the_same() -> None:
     assert has_equal_load([one, failed])
     assert not has_equal_load([one, at_loads(one, 9.0, 0.5)])
     assert not has_equal_load([one, replace(one, services=())])
+
+
+def late(of: Findings) -> Findings:
+    """The same record by a client that may have added half a millisecond to each p99."""
+    service = of.services[0]
+    points = tuple(
+        replace(p, runs=tuple(replace(run, lateness_ns=((0.99, 5e5),)) for run in p.runs))
+        for p in service.points
+    )
+    return replace(of, services=(replace(service, points=points),))
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "word"),
+    [
+        (record(1.0), late(record(1.3)), Judgement.OPEN),
+        (late(record(1.3)), record(1.0), Judgement.OPEN),
+        (late(record(1.0)), record(1.3), Judgement.WORSE),
+        (record(1.3), late(record(1.0)), Judgement.BETTER),
+        (late(record(1.0)), record(1.0), Judgement.OPEN),
+        (record(1.0), late(record(1.0)), Judgement.OPEN),
+        (record(1.0), record(1.0), Judgement.SAME),
+    ],
+)
+def test_what_a_late_client_may_have_added_is_no_difference(
+    first: Findings, other: Findings, word: Judgement
+) -> None:
+    """Upper bounds were compared as times: a busy client made a service worse."""
+    comparison = held(first, other)
+    rows = {(row.number, row.load): row.sides[1] for row in comparison.rows if row.load}
+    for (number, _), side in rows.items():
+        if number == "p99":
+            assert side.judgement is word
+            assert ("upper bounds" in side.note) is (word is Judgement.OPEN)
+        if number in {"mean", "p50", CPU}:
+            assert "upper bounds" not in side.note
