@@ -25,6 +25,7 @@ from sojourn.text.numbers import load_share, percent, percentile
 
 QUANTILES = (0.5, 0.99, 0.999)
 MEAN, CPU = "mean", "CPU per request"
+LATE = "a client was late, so times are upper bounds"
 NEAR = 0.05  # chance of an error up to which an open number says how large it is
 
 
@@ -123,6 +124,12 @@ def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Plac
     return places
 
 
+def has_equal_load(findings: Sequence[Findings]) -> bool:
+    """Whether another record has a load of the first one, whatever became of its runs."""
+    places = _places(_services(findings))
+    return any(any(place.points[1:]) for place in places)
+
+
 def load_name(service: ServiceFinding, point: LoadPoint) -> str:
     """A load as one record calls it: `20000 requests/s` or `70 % load`."""
     if service.max_rps_rule == ASKED:
@@ -202,6 +209,8 @@ def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int
     one = replace(one, apart=place.apart[number])
     if one.apart and name == CPU and not one.note:  # it may rise or fall with load
         return replace(one, judgement=Judgement.OPEN, note=equal_loads.words(one.apart))
+    if (doubt := _late(one, first, point, name)) and not one.note:
+        return replace(one, judgement=Judgement.OPEN, note=doubt)
     if name != CPU and any(p is not None and p.is_bimodal for p in (point, first)):
         return replace(one, judgement=Judgement.OPEN, note="restarts fall into two groups")
     floors = [s.noise_floor for s in (place.services[0], place.services[number]) if s]
@@ -211,6 +220,28 @@ def _with_doubts(one: Ratio, place: _Place, name: str, number: int, n: tuple[int
     spread = math.sqrt((1 / n[0] + 1 / n[1]) / 2)
     gate = max(aa_noise_floor.gate(floor, spread) for floor in known)
     return replace(one, noise=math.exp(gate))
+
+
+def _late(one: Ratio, first: LoadPoint | None, point: LoadPoint | None, name: str) -> str:
+    """That a late client may be why one side is longer, or not shorter; "" if it is not so.
+
+    A client that was late only lengthens times. So they are upper bounds, and a difference the
+    other way is as large at least.
+    """
+    is_late, was_late = (_is_late(each, name) for each in (point, first))
+    is_longer = one.ratio is not None and one.ratio > 1
+    is_doubted = is_late if is_longer else was_late
+    if is_doubted or ((is_late or was_late) and one.judgement is Judgement.SAME):
+        return LATE
+    return ""
+
+
+def _is_late(point: LoadPoint | None, name: str) -> bool:
+    """Whether the client may have added more than little to a number of a load's runs."""
+    if point is None or name == CPU:
+        return False
+    q = {percentile(q): q for q in QUANTILES}.get(name)
+    return any(run.is_believed and dict(run.lateness_ns).get(q) for run in point.runs)
 
 
 def _judged(rows: Sequence[Row], limits: Limits) -> list[Row]:

@@ -25,6 +25,7 @@ from sojourn.analysis.comparison import (
     load_name,
     values,
 )
+from sojourn.analysis.equal_loads import ASKED, EQUAL
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.half_width import student
@@ -129,6 +130,8 @@ class History:
         series: in the order of services, loads and numbers.
         skipped: (record, why) that are not in it.
         alpha: chance that a history without a change ever has one reported.
+        axes: (service, least and greatest max RPS of the records) where 100 % load is not the same
+            in all: then one share is several loads.
     """
 
     study: str
@@ -137,6 +140,7 @@ class History:
     series: tuple[Series, ...]
     skipped: tuple[tuple[str, str], ...] = ()
     alpha: float = 0.05
+    axes: tuple[tuple[str, float, float], ...] = ()
 
 
 def series_of(records: Sequence[Findings], numbers: Sequence[str]) -> list[Series]:
@@ -161,6 +165,20 @@ def series_of(records: Sequence[Findings], numbers: Sequence[str]) -> list[Serie
         )
         for (service, load, number), known in places.items()
     ]
+
+
+def axes_of(records: Sequence[Findings]) -> tuple[tuple[str, float, float], ...]:
+    """Services whose max RPS is not the same in all records, with the least and the greatest."""
+    known: dict[str, list[float]] = {}
+    for one in records:
+        for service in one.services:
+            if service.max_rps and service.max_rps_rule != ASKED:
+                known.setdefault(service.service, []).append(service.max_rps)
+    return tuple(
+        (label, min(each), max(each))
+        for label, each in known.items()
+        if max(each) > (1 + EQUAL) * min(each)
+    )
 
 
 def _values(service: ServiceFinding, numbers: Sequence[str]) -> Iterator[tuple[str, str, Value]]:

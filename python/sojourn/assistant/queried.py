@@ -1,4 +1,4 @@
-"""A query of an assistant in a process of its own, because the kernel bounds that one's memory.
+"""A query of an assistant, in a process whose memory the kernel bounds.
 
     job on stdin ─► records, query ─► cells of bounded size on stdout
 

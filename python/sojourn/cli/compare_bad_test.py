@@ -8,6 +8,7 @@ import random
 import shutil
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,22 @@ def test_on_a_machine_so_noisy_that_nothing_can_be_decided_nothing_is(
     # max load has its own, wide interval
     assert main(["compare", *two, "--markdown"]) == Exit.UNKNOWN
     assert "no difference" in " ".join(capsys.readouterr().out.split())
+
+
+def test_records_whose_runs_all_failed_say_so_and_not_that_their_loads_differ(
+    make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = [str(make("latency_vs_load")) for _ in range(2)]
+
+    def findings(_: Path) -> Findings:
+        one = testing.four_starts(lambda _repeat: 1.0)
+        service = one.services[0]
+        runs = tuple(replace(run, is_believed=False) for run in service.points[0].runs)
+        points = (replace(service.points[0], runs=runs),)
+        return replace(one, services=(replace(service, points=points, sections={}),))
+
+    monkeypatch.setattr(pipeline, "findings_of", findings)
+    assert main(["compare", *two]) == Exit.USAGE
+    err = " ".join(capsys.readouterr().err.split())
+    assert "none of them has a valid run in both" in err
+    assert "sojourn show" in err

@@ -143,8 +143,9 @@ def compare(
     result is a record, which `sojourn show` and `report` read.
 
     With records, each number at each load is a ratio to that of the first record, with an interval
-    over restarts of the service. What differs between the machines and settings comes first. The
-    records were measured at different times, so drift of the machine counts as a difference.
+    over restarts of the service. Loads are equal in requests/s, not in shares of max RPS. What
+    differs between the machines and settings comes first. The records were measured at different
+    times, so drift of the machine counts as a difference.
 
     Exit codes: 0 no difference or better, 1 worse, 2 the records or options are wrong, 3 it cannot
     be decided from these runs, 4 something outside failed, 130 stopped.

@@ -62,6 +62,12 @@ def compared(
     is_across = _check_machines(facts, is_allowed=across)
     settings = comparison_settings.settings([one.study for one in stored])
     text = comparison.compare(names, result, limits)
+    if not shown.shared(text) and comparison.has_equal_load(result):
+        raise SpecFault(
+            "the records have loads in common, and none of them has a valid run in both",
+            at="sojourn compare",
+            fix=f"see why: sojourn show {names[0]}; sojourn show {names[1]}",
+        )
     if not shown.shared(text):
         raise SpecFault(
             f"the records have no service and load in common: {_has(names, result)}",

@@ -61,6 +61,7 @@ def read(results: Path, study: str | None, machine: str | None, numbers: Sequenc
         entries=tuple(entries),
         series=tuple(history.series_of(judged, numbers)),
         skipped=tuple(sorted(skipped)),
+        axes=history.axes_of(judged),
     )
 
 

@@ -12,6 +12,8 @@ def share(
 ) -> float:
     """A share such as 1% or 0.01, above `least` and below `most`.
 
+    From 1 on it needs its sign, because a gate that allows 500 % instead of 5 % passes anything.
+
     Args:
         text: as typed.
         option: that it is of.
@@ -26,6 +28,12 @@ def share(
         value = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
     except ValueError:
         value = -1.0
+    if 1 <= value < most and "%" not in text:
+        raise SpecFault(
+            f"{option} is {text!r}, which may mean {value:g} % or {100 * value:g} %",
+            at=option,
+            fix=f"write the sign: {option} {value:g}%",
+        )
     if not (least < value < most or (takes_least and value == least)):
         ends = f"of {least:g} or more" if takes_least else f"above {least:g}"
         raise SpecFault(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,32 @@ def test_columns_that_fit_are_a_table(
     monkeypatch.setenv("COLUMNS", "80")
     lines = printed("select 1 as a, null as b", tmp_path, capsys)
     assert [line.split() for line in lines] == [["a", "b"], ["1"]]
+
+
+#: In a process of its own, because one that gets no more memory may just end.
+BOUNDED = """
+import os, sys
+from sojourn.store import within
+within.of_machine, within.SPARE_BYTES, os.cpu_count = lambda: 50 << 20, 512 << 20, lambda: 4
+from sojourn.cli.app import main
+sys.exit(main(["sql", sys.argv[1], "--results", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("select length(repeat('x', 4000000000)) as n", Exit.FAILED), ("select 7 as n", Exit.OK)],
+)
+def test_one_huge_value_ends_the_query_and_no_other_program(
+    query: str, code: Exit, tmp_path: Path
+) -> None:
+    """DuckDB's own limit does not count it."""
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDED, query, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path)), "HOME": str(tmp_path)},
+    )
+    assert done.returncode == code, done.stderr
+    assert ("more memory" in done.stderr) is (code is Exit.FAILED)

@@ -131,6 +131,8 @@ def _answered(who: str, target: str, border: Border, axis: str) -> str:
 def fits(border: Border) -> str:
     """A border in words: `≈ 107k (97.0k–115k, 90 %)`, `at least 80.0k`, `at most 20.0k`."""
     lo, hi = border.interval_rps.lo, border.interval_rps.hi
+    if hi <= 0:
+        return "no load"
     if is_closed(border):
         between = f"{show_count(lo)}–{show_count(hi)}"
         return f"≈ {show_count(border.estimate_rps)} ({between}, {percent(border.level)})"

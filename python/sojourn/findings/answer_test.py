@@ -246,6 +246,8 @@ def test_a_search_that_was_not_begun_has_no_reason_of_its_own() -> None:
 def test_an_interval_open_at_both_ends_has_no_number_and_no_share() -> None:
     nothing = border(0, math.inf)
     assert answer.fits(nothing) == "an unknown number of"
+    none = replace(nothing, interval_rps=replace(nothing.interval_rps, lo=0.0, hi=0.0))
+    assert answer.fits(none) == "no load", '"at most 0" was said of a reading without others'
     assert not is_closed(nothing)
     text = answer.headline(memcached(max_load=most(nothing)), 1)
     assert text.endswith("up to an unknown number of requests/s (36 runs, 82 s).")

@@ -1,4 +1,4 @@
-"""Requests that fail by themselves: what they say about the border."""
+"""What requests that fail by themselves say about the border."""
 
 from __future__ import annotations
 
@@ -51,8 +51,26 @@ def test_one_run_with_a_restart_of_the_server_does_not_outweigh_clean_ones() -> 
 
 
 def test_the_failed_share_is_bounded_as_markov_has_it() -> None:
-    logit = np.log(np.array([0.005, 0.01, 0.05, 0.2]) / (1 - np.array([0.005, 0.01, 0.05, 0.2])))
-    missed = np.logaddexp(0.0, -logit)[None, :]
-    bounds = np.exp(posterior._failing(missed, np.array([0.05])))[0]
-    assert bounds == pytest.approx([0.1, 0.2, 1.0, 1.0])
-    assert np.exp(posterior._failing(missed, np.array([0.0])))[0] == pytest.approx(1.0)
+    share = np.array([0.005, 0.01, 0.05, 0.2])
+    missed = np.logaddexp(0.0, -np.log(share / (1 - share)))[None, :]
+
+    def bounds(failed: float, requests: float) -> list[float]:
+        return list(np.exp(posterior._failing(missed, np.array([failed]), np.array([requests]))[0]))
+
+    sure = (1e6 - 1.64e3) / 2e7
+    assert bounds(1e6, 2e7) == pytest.approx([0.005 / sure, 0.01 / sure, 1.0, 1.0])
+    assert bounds(0.0, 1e3) == pytest.approx([1.0] * 4)
+    assert bounds(14.0, 1e3) == pytest.approx([0.005 / 0.00786, 1.0, 1.0, 1.0], rel=1e-3), "chance"
+
+
+def test_a_service_that_fails_as_often_as_it_may_is_not_shown_to_miss() -> None:
+    """Half of its runs are above the share by chance; each counted, and none of the others."""
+    rng = np.random.default_rng(5)
+    loads = rng.uniform(0.12, 0.6, 40)
+    runs = [
+        replace(run, over=k, clusters=(float(k),), failed=k)
+        for n, load in enumerate(loads)
+        if (run := failing(load, 0.0, str(n))) and (k := int(rng.poisson(0.01 * run.requests)))
+    ]
+    result = border(tuple(runs), peak_rps=PEAK, bound_s=1e-3, q=0.99)
+    assert result.holds[0] > 0.5

@@ -34,6 +34,7 @@ else:
 
 UNSEEN = 4.0  # times as large as those that were seen
 LEVEL_OF_ANSWER = 0.9
+SIGMAS = 1.64  # of a count of failed requests: 95 % on one side
 _TINY = 1e-300
 
 
@@ -212,20 +213,24 @@ def _likelihoods(
     log = -(over * missed + (requests[:, None] - over) * satisfied) / size[:, None]
     log -= _best(over, requests[:, None]) / size[:, None]
     failed = np.array([trial.failed for trial in trials], float)
-    log = np.minimum(log, _failing(missed, failed / requests))
+    log = np.minimum(log, _failing(missed, failed, requests))
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)), np.float64)
 
 
-def _failing(missed: Floats, failed: Floats) -> Floats:
+def _failing(missed: Floats, failed: Floats, requests: Floats) -> Floats:
     """Logarithm of the chance that so large a share of a run fails by itself, at the most.
+
+    A count that is a little above its mean by chance says nothing: of each its lower end counts.
 
     Args:
         missed: of each run and share, its logarithm with the sign changed, (runs, shares).
-        failed: share of each run that was refused, cut off or answered wrongly, (runs,).
+        failed: requests of each run that were refused, cut off or answered wrongly, (runs,).
+        requests: of each run, (runs,).
 
     Source: Markov's inequality, which holds for any distribution, clustered or not.
     """
-    return np.minimum(0.0, -missed - np.log(np.maximum(failed, _TINY))[:, None])
+    share = np.maximum(failed - SIGMAS * np.sqrt(failed), 0.0) / requests
+    return np.minimum(0.0, -missed - np.log(np.maximum(share, _TINY))[:, None])
 
 
 def _best(over: Floats, requests: Floats) -> Floats:

@@ -48,13 +48,20 @@ def sentence(result: Comparison) -> str:
         if (text := _judged(result, number, name, first))
     ]
     if texts:
-        return " ".join(texts)
+        return " ".join([*texts, *_undecided(result)])
     others = " and ".join(rest)
     if result.judgement is Judgement.SAME:
         most = percent(result.limits.same, 1)
         return f"{others} and {first} differ by less than {most} in every number."
     whether = f"Whether {others} differs from {first} cannot be decided from these runs"
     return f"{whether}{_nearest(result)}."
+
+
+def _undecided(result: Comparison) -> list[str]:
+    """How many numbers have no verdict beside those that have one."""
+    every = [side.judgement for row in shared(result) for side in row.sides[1:]]
+    count = every.count(Judgement.OPEN)
+    return [f"Not decided: {count} of {len(every)} numbers."] if count else []
 
 
 def _judged(result: Comparison, number: int, name: str, first: str) -> str:

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.analysis import equal_loads
+from sojourn.analysis import equal_loads, history
 from sojourn.analysis.border_rows import MAX_LOAD
-from sojourn.analysis.comparison import CPU, Comparison
+from sojourn.analysis.comparison import CPU, Comparison, has_equal_load
 from sojourn.findings.findings import Findings
 from sojourn.report import comparison as shown
+from sojourn.report import history as history_text
 from sojourn.report import testing
 from sojourn.report.comparison_test import held, record
 from sojourn.stats.paired_ratio import Judgement
@@ -136,3 +137,73 @@ def test_of_several_records_each_one_has_its_own_sentence() -> None:
     assert worse.startswith("B is worse than A: ")
     assert "C" not in worse.replace("CPU", "")
     assert "p99 at" in better
+
+
+def test_a_history_says_where_one_share_is_several_loads() -> None:
+    """A service that lost a third of its max RPS had equal times at "70 %": no change."""
+    records = [at_loads(record(1.0), rps, 0.7) for rps in (50_000.0, 33_000.0)]
+    past = history.History(
+        study="s", machine="m", entries=(), series=(), axes=history.axes_of(records)
+    )
+    [note] = [text for text in history_text.notes(past) if "100 % load" in text]
+    assert "100 % load of memcached is 33.0k to 50.0k requests/s" in note
+    assert history.axes_of([records[0], records[0]]) == ()
+    rates = [
+        replace(one, services=(replace(one.services[0], max_rps_rule="asked"),)) for one in records
+    ]
+    assert history.axes_of(rates) == ()
+
+
+def test_how_many_numbers_are_open_is_said_beside_what_is_worse() -> None:
+    text = shown.sentence(held(record(1.0), record(1.3)))
+    assert text.endswith("Not decided: 1 of 11 numbers."), "its max load"
+
+
+def test_a_load_without_a_valid_run_is_in_common_all_the_same() -> None:
+    one = record(1.0)
+    service = one.services[0]
+    void = tuple(
+        replace(point, runs=tuple(replace(run, is_believed=False) for run in point.runs))
+        for point in service.points
+    )
+    failed = replace(one, services=(replace(service, points=void, sections={}),))
+    assert shown.shared(held(one, failed)) == []
+    assert has_equal_load([one, failed])
+    assert not has_equal_load([one, at_loads(one, 9.0, 0.5)])
+    assert not has_equal_load([one, replace(one, services=())])
+
+
+def late(of: Findings) -> Findings:
+    """The same record by a client that may have added half a millisecond to each p99."""
+    service = of.services[0]
+    points = tuple(
+        replace(p, runs=tuple(replace(run, lateness_ns=((0.99, 5e5),)) for run in p.runs))
+        for p in service.points
+    )
+    return replace(of, services=(replace(service, points=points),))
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "word"),
+    [
+        (record(1.0), late(record(1.3)), Judgement.OPEN),
+        (late(record(1.3)), record(1.0), Judgement.OPEN),
+        (late(record(1.0)), record(1.3), Judgement.WORSE),
+        (record(1.3), late(record(1.0)), Judgement.BETTER),
+        (late(record(1.0)), record(1.0), Judgement.OPEN),
+        (record(1.0), late(record(1.0)), Judgement.OPEN),
+        (record(1.0), record(1.0), Judgement.SAME),
+    ],
+)
+def test_what_a_late_client_may_have_added_is_no_difference(
+    first: Findings, other: Findings, word: Judgement
+) -> None:
+    """Upper bounds were compared as times: a busy client made a service worse."""
+    comparison = held(first, other)
+    rows = {(row.number, row.load): row.sides[1] for row in comparison.rows if row.load}
+    for (number, _), side in rows.items():
+        if number == "p99":
+            assert side.judgement is word
+            assert ("upper bounds" in side.note) is (word is Judgement.OPEN)
+        if number in {"mean", "p50", CPU}:
+            assert "upper bounds" not in side.note

@@ -68,7 +68,17 @@ def notes(history: History) -> list[str]:
         f"its length, over all its {many} series together. {DOUBTS}"
     )
     place = "A step is placed at the record where it most likely began, between two medians."
-    return [promise, place]
+    return [promise, place, *map(_axis, history.axes)]
+
+
+def _axis(of: tuple[str, float, float]) -> str:
+    """That one share of max RPS is several loads, so a change of max RPS moves no series of it."""
+    service, least, most = of
+    ends = f"{show_count(least, -1)} to {show_count(most, 1)}"
+    return (
+        f"100 % load of {service} is {ends} requests/s in these records, so a share of it is not "
+        "the same load in all. For equal loads, give run.rates in the study."
+    )
 
 
 def called(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""`sojourn sql` over records of several versions at once: what an older one lacks is null."""
+"""`sojourn sql` over records of several versions at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bound on the memory that this process may take in addition, while a query runs.
+"""A bound on the memory that this process takes while a query runs.
 
 DuckDB's own limit counts its buffers only. A single value, such as `repeat('x', 10000000000)` or a
 long text of a record, is allocated beside them. So the kernel refuses the address space, and DuckDB

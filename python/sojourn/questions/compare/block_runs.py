@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from sojourn.plan import make
 from sojourn.plan.points import Outcome, Phase
 from sojourn.questions.compare import asks
-from sojourn.samples.failed import SHARE_MAX
 from sojourn.spec import Study
 from sojourn.spec.sides import P999
 
@@ -22,6 +21,7 @@ PHASE = Phase("compare")
 FULL = Phase("compare_max")  # as fast as it goes
 TRACED = Phase("compare_trace")
 MAX_RPS = "max_rps"
+FAILED_MAX = 0.01  # of a run's requests: more make it void where there is no target
 BLOCKS_LEAST = 7  # before that no test at 1 % can end
 _FIELDS = {
     "mean": "mean_ns",
@@ -129,7 +129,7 @@ def _runs(block: Tried, label: str, wanted: Sequence[Phase]) -> Runs | None:
 def _fails(block: Tried, label: str) -> bool:
     """Whether a service failed too many requests by itself, in every run of a block."""
     own = block.get((label, PHASE), ())
-    return bool(own) and all(one.failed > SHARE_MAX * one.requests for one in own)
+    return bool(own) and all(one.failed > FAILED_MAX * one.requests for one in own)
 
 
 def value_of(runs: Runs, number: str) -> float:

@@ -1,8 +1,9 @@
-"""Numbers and blocks that lack, and services that fail: none of them makes a service look fine."""
+"""Numbers and blocks that lack make no service look fine."""
 
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
@@ -89,3 +90,17 @@ def test_blocks_that_are_left_out_are_said_with_whose_run_lacks() -> None:
     assert dict(result.left_out) == {"b": 2}
     assert "no valid run: 2 times b" in result.answer
     assert judged(study, measured(study)).left_out == ()
+
+
+def test_what_is_open_is_said_beside_what_is_better() -> None:
+    """A sentence of one better number hid that the others were open."""
+    study = asked(numbers=["mean", "p99"], blocks=30)
+    lot = random.Random(3)  # noqa: S311 - no secret
+
+    def run(point: Point) -> Outcome:
+        half = 0.5 if point.service == "b" else 1.0
+        return outcome(point, 1.0, mean_ns=1e5 * half, p99_ns=5e5 * math.exp(lot.gauss(0, 0.5)))
+
+    answer = judged(study, play(study, run, PLANS, stop_after=400)).answer
+    assert "b is better than a: mean 0.5 times" in answer
+    assert "Not decided: p99 of b." in answer

@@ -51,6 +51,9 @@ def _words(study: Study, section: Compared) -> tuple[str, Verdict]:
         for word, every in (("worse", worse), ("better", better))
         if (rows := [row for row in every if row.service == service])
     ]
+    if open_:
+        names = ", ".join(f"{row.number} of {row.service}" for row in open_)
+        texts.append(f"Not decided: {names}.")
     if worse:
         return " ".join(texts), Verdict.VIOLATED
     if better:

@@ -44,7 +44,10 @@ class SweepAnswer(Answer):
 
 
 def judged(progress: Progress, finding: ServiceFinding) -> Verdict:
-    """Whether the question was answered; `violated` if no load at all meets the target."""
+    """Whether the question was answered; `violated` if no load at all meets the target.
+
+    That is known only where the lowest load misses it: one that is unknown may hold.
+    """
     if progress.axis is None or not progress.axis.is_valid or progress.next is not None:
         return Verdict.UNKNOWN
     points = finding.points
@@ -52,7 +55,8 @@ def judged(progress: Progress, finding: ServiceFinding) -> Verdict:
         return Verdict.UNKNOWN
     border = answer.bracket(points)
     if border.holds is None:
-        return Verdict.VIOLATED
+        lowest = min(points, key=lambda point: point.offered_rps)
+        return Verdict.VIOLATED if lowest.verdict is Verdict.VIOLATED else Verdict.UNKNOWN
     above = [p for p in points if p.offered_rps > border.holds.offered_rps]
     is_seen = progress.target is None or border.violated is not None or not above
     return Verdict.HOLDS if is_seen else Verdict.UNKNOWN

@@ -1,4 +1,4 @@
-"""First requests that a server cuts off: one is no reason to refuse it."""
+"""A first request that is cut off refuses no service, and is said."""
 
 from __future__ import annotations
 
