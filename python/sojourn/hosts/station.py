@@ -189,12 +189,19 @@ class Station:
                 raise fault_of(reply, self.text)
             self._look(reply)
 
+    def notice(self) -> None:
+        """Notice whether its stage has ended since it was last asked for anything."""
+        while not self._lines.empty():
+            with contextlib.suppress(Fault):
+                self._look(self._lines.get())
+
     def _look(self, reply: Mapping[str, Any]) -> None:
         if reply["say"] == "event":
             text = f"{in_line(reply['text'])} (on {self.node.text})"
             step, service = in_line(reply["step"]), in_line(reply["service"])
             self._show(Event(step=step, text=text, service=service))
-        elif reply["say"] == "fault":
+        elif reply["say"] == "fault":  # with which it ends
+            self.is_lost = True
             raise fault_of(reply, self.text)
         elif reply["say"] in {"ended", "lost"}:
             self.is_lost = True
