@@ -161,3 +161,11 @@ def test_a_stage_that_ended_between_points_is_noticed_before_the_next(
         time.sleep(0.02)
     station.notice()
     assert station.is_lost is (line["say"] != "nonsense")
+
+
+def test_a_point_that_is_done_before_its_load_is_a_fault(build: Built) -> None:
+    station = build(stage_heard=[{"say": "open"}])
+    station.begin({})
+    station._lines.put({"say": "done", "fault": None})
+    with pytest.raises(RunFault, match=r"server on h .*: its answer makes no sense"):
+        station.look()
