@@ -226,6 +226,7 @@ class Away:
     def _ready(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Hire again who was lost."""
         for station in stations:
+            station.notice()
             if station.is_lost:
                 station.again(self._fleet.crew.nodes())
                 name = next((n for n, one in self._servers.items() if one is station), None)

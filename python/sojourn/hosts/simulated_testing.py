@@ -108,8 +108,8 @@ class Imagined:
     def _stamp(self) -> int:
         return time.monotonic_ns() + self.offset_ns
 
-    def _start(self, job: dict[str, Any], turns: str) -> None:
-        del turns
+    def _start(self, job: dict[str, Any], turns: str, study: str) -> None:
+        del turns, study
         self._job, self._start_ns = job, int(job["start_at"])
         length_s = self.model.result["measured_s"] + 0.2
         self._over_s = (self._start_ns - self.offset_ns) / 1e9 + length_s
@@ -118,7 +118,7 @@ class Imagined:
     def _look(self) -> Facts:
         is_over = time.monotonic() >= self._over_s
         line = {"sent": 1, "seconds": round(time.monotonic())}
-        return {"is_over": is_over, "line": line, "fault": None}
+        return {"is_over": is_over, "line": line, "fault": None, "stamp": self._stamp()}
 
     def _pack(self) -> dict[str, Any]:
         job = {**self.model.result["job"], "seed": self._job["seed"]}

@@ -113,11 +113,7 @@ class Station:
             raise RunFault(in_line(fault["what"]), at=self.text, fix=in_line(fault["fix"]))
         self.is_lost = False
         self._stop = threading.Event()
-        own = (
-            self._remote,
-            self._lines,
-            self._stop,
-        )  # one that outlives its agent disturbs no other
+        own = self._remote, self._lines, self._stop  # so that it outlives its agent harmlessly
         self._thread = threading.Thread(target=self._beat, args=own, name=self.text, daemon=True)
         self._thread.start()
         return self.wait("open")
@@ -189,12 +185,19 @@ class Station:
                 raise fault_of(reply, self.text)
             self._look(reply)
 
+    def notice(self) -> None:
+        """Notice whether its stage has ended since it was last asked for anything."""
+        while not self._lines.empty():
+            with contextlib.suppress(Fault):
+                self._look(self._lines.get())
+
     def _look(self, reply: Mapping[str, Any]) -> None:
         if reply["say"] == "event":
             text = f"{in_line(reply['text'])} (on {self.node.text})"
             step, service = in_line(reply["step"]), in_line(reply["service"])
             self._show(Event(step=step, text=text, service=service))
-        elif reply["say"] == "fault":
+        elif reply["say"] == "fault":  # with which it ends
+            self.is_lost = True
             raise fault_of(reply, self.text)
         elif reply["say"] in {"ended", "lost"}:
             self.is_lost = True
@@ -274,6 +277,8 @@ def _fill(content: bytes, file: IO[bytes]) -> None:
 def fault_of(reply: Mapping[str, Any], where: str) -> Fault:
     """The fault that a stage reports."""
     table = reply["fault"]
+    if table is None:
+        return RunFault(f"{where}: {answers.NONSENSE}", at="hosts", fix=RESUMES)
     kind = getattr(errors, str(table["kind"]), RunFault)
     kind = kind if isinstance(kind, type) and issubclass(kind, Fault) else RunFault
     what, at, fix = (in_line(str(table[key])) for key in ("what", "at", "fix"))

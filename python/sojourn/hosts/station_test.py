@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,3 +136,36 @@ def test_who_waits_for_an_agent_that_was_lost_does_not_lose_the_next(
     before.join(60.0)
     lines = [station._lines.get() for _ in range(station._lines.qsize())]
     assert all(line["say"] == "open" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "line", [{"say": "fault", "fault": FAULT}, {"say": "ended", "code": 4}, {"say": "nonsense"}]
+)
+def test_a_stage_that_ended_between_points_is_noticed_before_the_next(
+    line: Any, build: Built
+) -> None:
+    """It waits an hour for its driver, which may measure elsewhere for longer."""
+    said: list[Any] = [{"say": "open"}]
+
+    def heard() -> Any:
+        return [said.pop(0)] if said else []
+
+    station = build(stage_heard=heard)
+    station.begin({})
+    station.notice()
+    assert not station.is_lost
+    said.append(line)
+    until_s = time.monotonic() + 60.0
+    while station._lines.empty():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+    station.notice()
+    assert station.is_lost is (line["say"] != "nonsense")
+
+
+def test_a_point_that_is_done_before_its_load_is_a_fault(build: Built) -> None:
+    station = build(stage_heard=[{"say": "open"}])
+    station.begin({})
+    station._lines.put({"say": "done", "fault": None})
+    with pytest.raises(RunFault, match=r"server on h .*: its answer makes no sense"):
+        station.look()
