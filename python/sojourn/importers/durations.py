@@ -34,10 +34,13 @@ def length_s(text: str, requests: int, rate: str, at: str) -> float:
 def finer_s(value: str, unit_ns: float, requests: int, rate: str, at: str) -> float:
     """Length of a run, s, of two printed numbers: by the one that is rounded less.
 
+    Where they differ by more than their rounding, the rate has it: the tool divided by other
+    seconds than it printed, such as those after its warm-up.
+
     Args:
         value: the length as printed.
         unit_ns: of the length.
-        requests: that the tool divided by the length.
+        requests: that the tool counted in its rate.
         rate: requests/s as printed.
         at: the file, for a message.
     """
@@ -45,10 +48,10 @@ def finer_s(value: str, unit_ns: float, requests: int, rate: str, at: str) -> fl
     rps = number(rate, "requests/s", at)
     if not requests or not rps:
         return printed_s
-    step_s, by_rate_s = _step(value) * unit_ns / 1e9, requests / rps
-    is_finer = _step(rate) * by_rate_s < step_s * rps
-    is_same = abs(by_rate_s - printed_s) <= step_s  # else the tool counted other requests
-    return by_rate_s if is_finer and is_same else printed_s
+    by_rate_s = requests / rps
+    step_s, by_rate_step_s = _step(value) * unit_ns / 1e9, _step(rate) / rps * by_rate_s
+    is_other = abs(by_rate_s - printed_s) > step_s + by_rate_step_s
+    return by_rate_s if is_other or by_rate_step_s < step_s else printed_s
 
 
 def _step(text: str) -> float:

@@ -148,6 +148,9 @@ def test_a_failure_of_h2load_is_counted_once(tmp_path: Path) -> None:
     assert series.failed == {"status not 2xx or 3xx": 6995, "timeout": 2310}
     assert (series.requests, sum(series.failed.values())) == (90115, 9305)
     assert series.stated_over == 90115 + 6995, "its mean has replies with another status"
+    assert series.seconds == pytest.approx(10, rel=1e-4), "it took 11.03 s, of which -D has 10"
+    assert series.rate == pytest.approx(9011.5, rel=1e-4)
+    assert "took 11 s and counts 10 s" in series.notes[1]
     plain = only(FAILED.replace(b"2312 timeout", b"10 timeout"), tmp_path)
     assert plain.failed == {"status not 2xx or 3xx": 6995, "errored": 2300, "timeout": 10}
 
@@ -227,7 +230,7 @@ def test_the_length_of_vegetas_report_has_the_wait_for_the_last_reply(tmp_path: 
         (b"45", b"1.00m", b"0.75", 60.0),
         (b"61139", b"1.00m", b"1012.34", 60.3937),
         (b"6120", b"10.01s", b"611.39", 10.00998),
-        (b"6120", b"10.01s", b"400.00", 10.01),  # a rate of other requests
+        (b"6120", b"10.01s", b"400.00", 15.3),  # of other seconds than those that it printed
     ],
 )
 def test_a_length_is_that_of_the_number_with_more_digits(
