@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from sojourn import importers
 from sojourn.errors import SpecFault
@@ -54,3 +55,14 @@ def test_a_sum_of_many_times_is_no_time_of_one_request(tmp_path: Path) -> None:
     text = f"1795684547 {n} {n * us} {n * us**2} 10 5000000\n"
     _, (series,) = importers.read(put(tmp_path, text.encode()))
     assert estimates.of(series)[0].value == us * 1e3
+
+
+def test_the_longest_of_a_log_is_that_of_its_widest_bins_too(tmp_path: Path) -> None:
+    """A histogram of one digit has a bin from 1,856 to 1,919; one of three has 1,910 exactly."""
+    lines = []
+    for digits, value in ((1, 1900), (3, 1910)):
+        made = HdrHistogram(1, 100_000, digits)
+        made.record_value(value)
+        lines.append(f"0.0,1.0,1.0,{made.encode().decode()}\n")
+    _, (series,) = importers.read(put(tmp_path, "".join(lines).encode()), "hdr-log")
+    assert series.most_ns == 1919

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sojourn.importers import runs
-from sojourn.importers.durations import duration_ns, length_s, quantile
+from sojourn.importers.durations import coarse, digit_ns, duration_ns, length_s, quantile
 from sojourn.importers.file import File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
@@ -14,6 +14,7 @@ from sojourn.importers.series import Series
 _HEAD = re.compile(r"^starting benchmark\.\.\.", re.MULTILINE)
 _COLUMNS = re.compile(r"^ +(min +max +\S.*)$", re.MULTILINE)
 _TIME = re.compile(r"^(?:time for request|request +): +(\S.*)$", re.MULTILINE)
+_MIDDLES = ("mean", "median")
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
 _DONE = re.compile(r"^finished in (\S+), (\S+) req/s", re.MULTILINE)
 _REQUESTS = re.compile(
@@ -58,14 +59,14 @@ def _run(text: str, at: str) -> list[Series]:
     stated = _stated(row, at)
     notes = () if len(stated) > 1 else (_NO_PERCENTILE,)
     over = succeeded + bad
+    if over:
+        notes += coarse("h2load", _digits(row, at))
     is_sampled = over > SAMPLE_MOST
     if is_sampled:
         notes = (*notes, _SAMPLED)
     # Replies of any status are in its rate: `req_success` in its h2load.cc.
-    counted_s, whole_s = (
-        length_s(done[1], over, done[2], at),
-        duration_ns(done[1], "length", at) / 1e9,
-    )
+    counted_s = length_s(done[1], over, done[2], at)
+    whole_s = duration_ns(done[1], "length", at) / 1e9
     if abs(counted_s - whole_s) > _TAIL * whole_s:
         notes = (*notes, _SHORTER.format(whole_s, counted_s))
     return [
@@ -82,6 +83,12 @@ def _run(text: str, at: str) -> list[Series]:
     ]
 
 
+def _digits(row: dict[str, str], at: str) -> list[tuple[float, float]]:
+    """The mean and each percentile, and what its last digit is worth, ns."""
+    names = [name for name in row if name in _MIDDLES or _QUANTILE.fullmatch(name)]
+    return [(duration_ns(row[n], n, at), digit_ns(row[n], n, at)) for n in names]
+
+
 def _stated(row: dict[str, str], at: str) -> dict[float | None, float]:
     """The mean, and what percentiles there are."""
     if "mean" not in row:
@@ -92,7 +99,7 @@ def _stated(row: dict[str, str], at: str) -> dict[float | None, float]:
     for name, value in row.items():
         if named := _QUANTILE.fullmatch(name):
             stated[quantile(named[1])] = duration_ns(value, name, at)
-    return stated
+    return {q: ns for q, ns in stated.items() if ns}  # what was rounded to 0 is no time
 
 
 def _failed(requests: re.Match[str], at: str) -> dict[str, int]:

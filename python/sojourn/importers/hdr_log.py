@@ -95,7 +95,7 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
         requests=times.n,
         is_failed_known=False,
         seconds=seconds or None,
-        most_ns=float(times.hi_ns[-1]),
+        most_ns=float(times.hi_ns.max()),  # bins of several widths end in any order
         notes=() if options.unit_ns else (note,),
     )
 
