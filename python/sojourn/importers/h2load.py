@@ -10,6 +10,7 @@ from sojourn.importers.file import File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
 from sojourn.importers.series import Series
+from sojourn.units import show_length
 
 _HEAD = re.compile(r"^starting benchmark\.\.\.", re.MULTILINE)
 _COLUMNS = re.compile(r"^ +(min +max +\S.*)$", re.MULTILINE)
@@ -31,7 +32,7 @@ _SAMPLED = (
 )
 _TAIL = 0.01  # of the whole length: less is rounding
 _SHORTER = (
-    "h2load took {:.3g} s and counts {:.3g} s of them (-D): its warm-up and the wait for the last "
+    "h2load took {} and counts {} of them (-D): its warm-up and the wait for the last "
     "replies are in no rate."
 )
 _NO_PERCENTILE = "h2load printed no percentile; --log-file FILE has each request."
@@ -68,7 +69,7 @@ def _run(text: str, at: str) -> list[Series]:
     counted_s = length_s(done[1], over, done[2], at)
     whole_s = duration_ns(done[1], "length", at) / 1e9
     if abs(counted_s - whole_s) > _TAIL * whole_s:
-        notes = (*notes, _SHORTER.format(whole_s, counted_s))
+        notes = (*notes, _SHORTER.format(show_length(whole_s), show_length(counted_s)))
     return [
         Series(
             facts=FACTS,

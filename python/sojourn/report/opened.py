@@ -18,6 +18,7 @@ from sojourn.importers.series import Facts, Series
 from sojourn.report import show
 from sojourn.stats.interval import Estimate
 from sojourn.stats.times import Times
+from sojourn.units import show_length
 from sojourn.visible import in_line
 
 OWN = Facts(
@@ -75,7 +76,7 @@ class Side:
     def heading(self) -> str:
         """`A: k6.json (k6-json), 1,234 requests in 3.0 s, 411/s; 3 failed: status 500 3`."""
         count = "requests not counted" if self.requests is None else f"{self.requests:,} requests"
-        length = f" in {self.seconds:.3g} s" if self.seconds else ""
+        length = f" in {show_length(self.seconds)}" if self.seconds else ""
         rate = f", {show.count(self.rate_rps)}/s" if self.rate_rps is not None else ""
         return f"{self.letter}: {self.name} ({self.form}), {count}{length}{rate}; {self.failures}"
 
