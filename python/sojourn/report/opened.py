@@ -129,7 +129,7 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
         seconds=series.seconds,
         rate_rps=series.rate,
         most_ns=series.most_ns,
-        notes=series.notes,
+        notes=tuple(map(in_line, series.notes)),  # a dump's answer is a stranger's text
         are_all_counted=series.is_failed_known,
         line=_line(series.times) if is_whole and series.times else (),
         dots=() if is_whole else tuple(sorted((q, ns) for q, ns in stated if q in carried)),
@@ -156,7 +156,7 @@ def of_point(letter: str, name: str, point: LoadPoint) -> Side:
         lost.update(dict(run.errors) if run.is_believed == point.is_believed else {})
     return Side(
         letter=letter,
-        name=name,
+        name=_in_line(name),
         form="record",
         facts=OWN,
         estimates=(point.mean, *point.quantiles),
@@ -169,7 +169,7 @@ def of_point(letter: str, name: str, point: LoadPoint) -> Side:
         seconds=None,
         rate_rps=point.achieved_rps,
         most_ns=None,
-        notes=tuple(f"{verdict}{why}" for why in point.reasons),
+        notes=tuple(in_line(f"{verdict}{why}") for why in point.reasons),
         line=point.distribution,
     )
 

@@ -185,3 +185,24 @@ def test_a_long_run_has_its_length_in_whole_seconds(tmp_path: Path) -> None:
     for seconds, words in ((7199.6, " in 7,200 s"), (999.7, " in 1,000 s"), (9.994, " in 9.99 s")):
         side = opened.of_series("A", "hey", form.name, replace(series, seconds=seconds))
         assert words in side.heading
+
+
+FORGED = "x\nB: other.txt (wrk), 9 requests\u2028y"
+
+
+def test_a_text_of_a_file_begins_no_line_that_looks_like_ours(tmp_path: Path) -> None:
+    whole = json.loads(content("ring.json"))
+    whole |= {"answer": FORGED, "cause": {"about": FORGED}, "target": {"name": FORGED, "pid": 1}}
+    whole["culprits"][0]["about"] = FORGED
+    text = json.dumps(whole, separators=(",", ":"), sort_keys=True).replace('"schema":', '"z":')
+    path = put(tmp_path, text.replace("{", '{"schema":"sojourn.trace.ring/1",', 1).encode())
+    form, (series,) = importers.read(path)
+    side = opened.of_series("A", f"dump {series.name}", form.name, series)
+    assert sum("B: other" in note for note in side.notes) == 3
+    assert not [one for one in (side.heading, *side.notes) if len(one.splitlines()) > 1]
+    assert not [line for line in WRITERS["text"]([side]).splitlines() if line.startswith("B:")]
+    point = replace(
+        next(p for s in testing.findings().services for p in s.points), reasons=(FORGED,)
+    )
+    load = opened.of_point("A", FORGED, point)
+    assert not [one for one in (load.heading, *load.notes) if len(one.splitlines()) > 1]
