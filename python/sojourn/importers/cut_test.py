@@ -1,4 +1,4 @@
-"""Logs that were cut short, in another code, or with names and bins of any length."""
+"""Logs that were cut short, and names, reasons and bins of any length."""
 
 from __future__ import annotations
 
