@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 NS_PER_S = 1_000_000_000
+THOUSAND_S = 999.5  # rounded to three digits it would be 1e+03
 
 # Longest unit first where one ends in another, so that "5ms" is not 5m of something.
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -110,6 +111,15 @@ def show_bytes(size: float) -> str:
         if abs(size) < limit:
             return f"{_three_digits(size / scale)} {unit}"
     return f"{_three_digits(size / 1e9)} GB"
+
+
+def show_length(seconds: float) -> str:
+    """A measured length of time: three digits, and whole seconds from a thousand on.
+
+    >>> show_length(0.05), show_length(12.04), show_length(999.9), show_length(7200)
+    ('0.05 s', '12 s', '1,000 s', '7,200 s')
+    """
+    return f"{seconds:.3g} s" if seconds < THOUSAND_S else f"{seconds:,.0f} s"
 
 
 def show_s(seconds: float) -> str:

@@ -1,14 +1,17 @@
-"""Logs of rows that were cut short, and texts that a shell of Windows wrote."""
+"""Logs that were cut short, and names, reasons and bins of any length."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from sojourn import importers
 from sojourn.errors import SpecFault
-from sojourn.importers import estimates
+from sojourn.importers import estimates, groups, requests
+from sojourn.importers.requests import Requests
 from sojourn.importers.testing import content, put
 
 ROWS = [
@@ -54,3 +57,57 @@ def test_a_sum_of_many_times_is_no_time_of_one_request(tmp_path: Path) -> None:
     text = f"1795684547 {n} {n * us} {n * us**2} 10 5000000\n"
     _, (series,) = importers.read(put(tmp_path, text.encode()))
     assert estimates.of(series)[0].value == us * 1e3
+
+
+def test_the_longest_of_a_log_is_that_of_its_widest_bins_too(tmp_path: Path) -> None:
+    """A histogram of one digit has a bin from 1,856 to 1,919; one of three has 1,910 exactly."""
+    lines = []
+    for digits, value in ((1, 1900), (3, 1910)):
+        made = HdrHistogram(1, 100_000, digits)
+        made.record_value(value)
+        lines.append(f"0.0,1.0,1.0,{made.encode().decode()}\n")
+    _, (series,) = importers.read(put(tmp_path, "".join(lines).encode()), "hdr-log")
+    assert series.most_ns == 1919
+
+
+def test_two_attacks_of_long_names_that_begin_alike_are_two(tmp_path: Path) -> None:
+    """A name may be an address: of more than 80 letters the end was not looked at."""
+    whole = content("vegeta.csv").decode().splitlines()[0].split(",")
+    rows = [[*whole[:7], f"http://x/{'a' * 100}{end}", *whole[8:]] for end in ("1", "2", "2")]
+    text = "".join(f"{','.join(row)}\n" for row in rows)
+    _, series = importers.read(put(tmp_path, text.encode()))
+    assert [one.requests for one in series] == [1, 2, 3]
+    assert len({one.name for one in series}) == 3
+    assert max(len(one.name) for one in series) == groups.NAME_MOST
+
+
+def of_oha(*errors: str) -> bytes:
+    """A result of three replies, and of requests that failed for some reasons, two each."""
+    table = json.loads(content("oha.json"))
+    table["statusCodeDistribution"] = {"200": 3}
+    table["errorDistribution"] = dict.fromkeys(errors, 2)
+    return json.dumps(table).encode()
+
+
+def test_long_reasons_that_begin_alike_are_all_counted(tmp_path: Path) -> None:
+    """The second one took the place of the first, so fewer had failed."""
+    way = "error sending request for an address of a hundred letters: " + "x" * 60
+    _, (series,) = importers.read(put(tmp_path, of_oha(f"{way} refused", f"{way} reset")))
+    assert (series.requests, sum(series.failed.values())) == (3, 4)
+    assert groups.by_reason([("a" * 99, 1), ("a" * 99, 2), ("b", 0)]).popitem()[1] == 3
+
+
+def test_a_long_reason_stays_one_beside_many_others() -> None:
+    made = Requests()
+    for why in ("a" * 99, *map(str, range(requests.REASONS)), "a" * 99):
+        made.fail(why, 0.0, 1.0)
+    assert made.failed["a" * requests.REASON_MOST] == 2
+
+
+def test_two_tags_of_a_log_that_begin_alike_are_two(tmp_path: Path) -> None:
+    made = HdrHistogram(1, 100_000, 3)
+    made.record_value(5)
+    tags = ("t" * 90 + end for end in "12")
+    text = "".join(f"Tag={tag},0.0,1.0,1.0,{made.encode().decode()}\n" for tag in tags)
+    _, series = importers.read(put(tmp_path, text.encode()), "hdr-log")
+    assert [one.requests for one in series] == [1, 1]

@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.importers.durations import quantile
 from sojourn.importers.file import File, count, fault, number, rows, table, time_ns
 from sojourn.importers.format import Format, Options
+from sojourn.importers.groups import by_reason
 from sojourn.importers.series import Facts, Series
 from sojourn.stats.times import Times
 
@@ -130,11 +131,11 @@ def _take_out(
 def _failed(whole: dict[str, Any], at: str) -> dict[str, int]:
     """Return codes that fortio takes for failures."""
     codes = whole.get("RetCodes")
-    return {
-        "no reply" if code == "-1" else f"code {code}"[:80]: count(n, f"RetCodes {code}", at)
+    return by_reason(
+        ("no reply" if code == "-1" else f"code {code}", count(n, f"RetCodes {code[:40]}", at))
         for code, n in (codes.items() if isinstance(codes, dict) else ())
         if not re.fullmatch(r"2\d\d", code) and code not in _PASSED
-    }
+    )
 
 
 FORMAT = Format(name="fortio", about="fortio load -json FILE", is_it=is_it, read=read)

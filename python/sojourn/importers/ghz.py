@@ -8,6 +8,7 @@ from typing import Any
 from sojourn.importers.durations import seconds_of
 from sojourn.importers.file import File, count, fault, rows, table, time_ns
 from sojourn.importers.format import Format, Options
+from sojourn.importers.groups import by_reason
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Facts, Series
 
@@ -66,7 +67,7 @@ def _counted(series: Series, whole: dict[str, Any], all_: int, at: str) -> Serie
     return replace(
         series,
         requests=passed,
-        failed={f"status {code}"[:80]: n for code, n in each.items() if n},
+        failed=by_reason((f"status {code}", n) for code, n in each.items()),
         seconds=time_ns(whole.get("total"), "total", at, unit_ns=1) / 1e9 or None,
         notes=(*series.notes, note),
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 from sojourn.importers import runs
-from sojourn.importers.durations import duration_ns, length_s, quantile
+from sojourn.importers.durations import coarse, digit_ns, duration_ns, length_s, quantile
 from sojourn.importers.file import File, count, fault
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
 from sojourn.importers.series import Series
+from sojourn.units import show_length
 
 _HEAD = re.compile(r"^starting benchmark\.\.\.", re.MULTILINE)
 _COLUMNS = re.compile(r"^ +(min +max +\S.*)$", re.MULTILINE)
 _TIME = re.compile(r"^(?:time for request|request +): +(\S.*)$", re.MULTILINE)
+_MIDDLES = ("mean", "median")
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
 _DONE = re.compile(r"^finished in (\S+), (\S+) req/s", re.MULTILINE)
 _REQUESTS = re.compile(
@@ -27,6 +29,11 @@ SAMPLE_MOST = 1_000_000  # requests; `MAX_SAMPLES` in its h2load.cc
 _SAMPLED = (
     f"h2load chooses up to {SAMPLE_MOST:,} requests at random for its numbers, so the longest time "
     "is not known."
+)
+_TAIL = 0.01  # of the whole length: less is rounding
+_SHORTER = (
+    "h2load took {} and counts {} of them (-D): its warm-up and the wait for the last "
+    "replies are in no rate."
 )
 _NO_PERCENTILE = "h2load printed no percentile; --log-file FILE has each request."
 
@@ -53,9 +60,16 @@ def _run(text: str, at: str) -> list[Series]:
     stated = _stated(row, at)
     notes = () if len(stated) > 1 else (_NO_PERCENTILE,)
     over = succeeded + bad
+    if over:
+        notes += coarse("h2load", _digits(row, at))
     is_sampled = over > SAMPLE_MOST
     if is_sampled:
         notes = (*notes, _SAMPLED)
+    # Replies of any status are in its rate: `req_success` in its h2load.cc.
+    counted_s = length_s(done[1], over, done[2], at)
+    whole_s = duration_ns(done[1], "length", at) / 1e9
+    if abs(counted_s - whole_s) > _TAIL * whole_s:
+        notes = (*notes, _SHORTER.format(show_length(whole_s), show_length(counted_s)))
     return [
         Series(
             facts=FACTS,
@@ -63,11 +77,17 @@ def _run(text: str, at: str) -> list[Series]:
             requests=succeeded,
             stated_over=min(over, SAMPLE_MOST),
             failed=failed,
-            seconds=length_s(done[1], succeeded, done[2], at),
+            seconds=counted_s,
             most_ns=duration_ns(row["max"], "max", at) if over and not is_sampled else None,
             notes=(*notes, _MIXED) if bad else notes,
         )
     ]
+
+
+def _digits(row: dict[str, str], at: str) -> list[tuple[float, float]]:
+    """The mean and each percentile, and what its last digit is worth, ns."""
+    names = [name for name in row if name in _MIDDLES or _QUANTILE.fullmatch(name)]
+    return [(duration_ns(row[n], n, at), digit_ns(row[n], n, at)) for n in names]
 
 
 def _stated(row: dict[str, str], at: str) -> dict[float | None, float]:
@@ -80,7 +100,7 @@ def _stated(row: dict[str, str], at: str) -> dict[float | None, float]:
     for name, value in row.items():
         if named := _QUANTILE.fullmatch(name):
             stated[quantile(named[1])] = duration_ns(value, name, at)
-    return stated
+    return {q: ns for q, ns in stated.items() if ns}  # what was rounded to 0 is no time
 
 
 def _failed(requests: re.Match[str], at: str) -> dict[str, int]:

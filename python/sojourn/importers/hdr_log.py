@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sojourn.importers.file import File, fault, number
 from sojourn.importers.format import Format, Options
+from sojourn.importers.groups import short
 from sojourn.importers.packed import decoded
 from sojourn.importers.series import Facts, Series
 from sojourn.stats.times import Times, merge
@@ -81,7 +82,7 @@ def _fields(line: str, at: str) -> tuple[str, str, str, str]:
     if len(fields) != 4 or not re.fullmatch(r"[A-Za-z0-9+/=]+", fields[3].strip()):
         what = "this is no line of start, length, maximum and histogram"
         raise fault(what, at, "the file may be cut short; run the tool again")
-    return tag[:80], fields[0], fields[1], fields[3].strip()
+    return short(tag), fields[0], fields[1], fields[3].strip()
 
 
 def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> Series:
@@ -95,7 +96,7 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
         requests=times.n,
         is_failed_known=False,
         seconds=seconds or None,
-        most_ns=float(times.hi_ns[-1]),
+        most_ns=float(times.hi_ns.max()),  # bins of several widths end in any order
         notes=() if options.unit_ns else (note,),
     )
 

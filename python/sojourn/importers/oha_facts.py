@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sojourn.importers.groups import by_reason
 from sojourn.importers.series import Facts
 
 FACTS = Facts(
@@ -25,9 +26,8 @@ def reasons(
     statuses: dict[str, int], errors: dict[str, int], *, passed: tuple[str, ...]
 ) -> dict[str, int]:
     """Failed requests by reason, those left out that the end of the run cut off."""
-    failed = {f"status {code}"[:80]: n for code, n in statuses.items() if code not in passed and n}
-    failed |= {text[:80]: n for text, n in errors.items() if text != CUT_OFF and n}
-    return failed
+    bad = [(f"status {code}", n) for code, n in statuses.items() if code not in passed]
+    return by_reason([*bad, *(pair for pair in errors.items() if pair[0] != CUT_OFF)])
 
 
 def cut_off(errors: dict[str, int]) -> tuple[str, ...]:

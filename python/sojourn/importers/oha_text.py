@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sojourn.importers import runs
-from sojourn.importers.durations import finer_s, quantile
+from sojourn.importers.durations import coarse, digit, finer_s, quantile
 from sojourn.importers.file import File, count, fault, is_success, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.oha_facts import FACTS, MIXED, cut_off, reasons
@@ -61,8 +61,8 @@ def _run(text: str, at: str) -> list[Series]:
     # Where no reply is in them, oha prints NaN.
     rows = own or body.partition(_EVERY)[2]
     stated = _stated(rows.partition("\n\n")[0], at) if over else {}
-    if over and not own and "Average" in named:
-        stated[None] = _ns(*named["Average"], "Average", at)
+    if over and not own and "Average" in named and (mean := _ns(*named["Average"], "Average", at)):
+        stated[None] = mean
     passed = tuple(code for code in statuses if is_success(code))
     total, unit = named["Total"]
     return [
@@ -76,16 +76,29 @@ def _run(text: str, at: str) -> list[Series]:
             most_ns=_ns(*named["Slowest"], "Slowest", at)
             if all_ and not bad and "Slowest" in named
             else None,
-            notes=((MIXED,) if bad and not own else ()) + cut_off(errors),
+            notes=((MIXED,) if bad and not own else ())
+            + cut_off(errors)
+            + coarse("oha", _digits(rows, at)),
         )
     ]
 
 
 def _stated(rows: str, at: str) -> dict[float | None, float]:
-    return {
+    """Percentiles; one that was rounded to 0 is none."""
+    each = {
         quantile(percent.removesuffix("0")): _ns(value, unit, f"{percent}%", at)
         for percent, value, unit in _ROW.findall(rows)
     }
+    return {q: ns for q, ns in each.items() if ns}
+
+
+def _digits(rows: str, at: str) -> list[tuple[float, float]]:
+    """Each percentile and what its last digit is worth, ns."""
+    return [
+        (_ns(value, unit, value, at), digit(value) * _UNITS[unit])
+        for _, value, unit in _ROW.findall(rows.partition("\n\n")[0])
+        if value[:1].isdigit()
+    ]
 
 
 def _ns(value: str, unit: str, what: str, at: str) -> float:

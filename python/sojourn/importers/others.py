@@ -40,7 +40,7 @@ OTHERS = (
     _other(
         "what vegeta reports as text",
         "run `vegeta encode --output FILE RESULTS`",
-        r"Requests +\[total, rate, throughput\]",
+        r"Requests +\[total, rate, throughput\]|Bucket +# +% +Histogram",
     ),
     _other(
         "what memtier prints",
@@ -62,7 +62,7 @@ OTHERS = (
     _other(
         "a table of percentiles of HdrHistogram",
         "let the tool write an interval log, which has whole histograms",
-        r"\s*Value +Percentile +TotalCount",
+        r"\s*Value(\(\w+\))? +Percentile +TotalCount",
     ),
 )
 

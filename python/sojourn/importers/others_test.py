@@ -27,10 +27,14 @@ WRITTEN = {
     "artillery": '{\n  "aggregate": {\n    "counters": {\n      "vusers.created": 60\n    }}}\n',
     "HdrHistogram": "       Value     Percentile TotalCount 1/(1-Percentile)\n\n",
 }
+REPORTS = [  # of vegeta, of kind `hist` and `hdrplot`
+    ("vegeta", "Bucket         #    %        Histogram\n[0s,     1ms]  57   95.00%   ####\n"),
+    ("HdrHistogram", "Value(ms)  Percentile  TotalCount  1/(1-Percentile)\n0.111 0.000000 1 1\n"),
+]
 AUTOCANNON = "Running 3s test @ http://127.0.0.1:18080/mix\n10 connections\n\n\n┌─────────┐\n"
 
 
-@pytest.mark.parametrize(("tool", "text"), [*WRITTEN.items(), ("autocannon", AUTOCANNON)])
+@pytest.mark.parametrize(("tool", "text"), [*WRITTEN.items(), ("autocannon", AUTOCANNON), *REPORTS])
 def test_a_result_that_is_not_read_is_named_with_what_to_do(
     tool: str, text: str, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,9 @@ def test_a_failure_of_h2load_is_counted_once(tmp_path: Path) -> None:
     assert series.failed == {"status not 2xx or 3xx": 6995, "timeout": 2310}
     assert (series.requests, sum(series.failed.values())) == (90115, 9305)
     assert series.stated_over == 90115 + 6995, "its mean has replies with another status"
+    assert series.seconds == pytest.approx(10, rel=1e-4), "it took 11.03 s, of which -D has 10"
+    assert series.rate == pytest.approx(9011.5, rel=1e-4)
+    assert any("took 11 s and counts 10 s" in note for note in series.notes)
     plain = only(FAILED.replace(b"2312 timeout", b"10 timeout"), tmp_path)
     assert plain.failed == {"status not 2xx or 3xx": 6995, "errored": 2300, "timeout": 10}
 
@@ -157,14 +161,20 @@ def test_percentiles_of_newer_versions_of_h2load_are_read(tmp_path: Path) -> Non
     wanted = {0.5: 10e3, 0.95: 15e3, 0.99: 20e3, None: 11e3}
     assert dict(series.stated) == pytest.approx(wanted)
     assert (series.most_ns, series.requests) == (461e3, 616660)
-    assert series.notes == ()
+    assert series.notes == (
+        "h2load printed times in steps of 1 µs, so short ones have few digits, or none.",
+    )
+    nothing = only(NEWER.replace(b"10us        15us", b" 0us        15us"), tmp_path)
+    assert 0.5 not in nothing.stated
+    slower = re.sub(rb"\b(\d+)us", rb"\g<1>.25ms", NEWER)
+    assert only(slower, tmp_path).notes == ()
 
 
 def test_numbers_of_more_requests_than_h2load_stores_are_of_a_sample(tmp_path: Path) -> None:
     series = only(NEWER.replace(b" 616660 succeeded", b" 2616660 succeeded"), tmp_path)
     assert (series.requests, series.stated_over) == (2616660, h2load.SAMPLE_MOST)
     assert series.most_ns is None
-    assert "at random" in series.notes[0]
+    assert any("at random" in note for note in series.notes)
 
 
 MCPERF = b"""#type       avg     std     min      p5     p10     p50     p67     p75     p80     p85     p90     p95     p99    p999   p9999
@@ -206,7 +216,9 @@ def test_a_percentile_of_reads_needs_as_many_requests_as_there_are(tmp_path: Pat
 
 
 def test_percentiles_of_vegetas_report_are_estimates(tmp_path: Path) -> None:
-    assert "t-digest" in only(content("vegeta-report.json"), tmp_path).notes[-1]
+    series = only(content("vegeta-report.json"), tmp_path)
+    assert "t-digest" in series.notes[-1]
+    assert "closed" in series.facts.loop, "as with -rate 0, of which no file has a word"
 
 
 def test_the_length_of_vegetas_report_has_the_wait_for_the_last_reply(tmp_path: Path) -> None:
@@ -227,7 +239,7 @@ def test_the_length_of_vegetas_report_has_the_wait_for_the_last_reply(tmp_path: 
         (b"45", b"1.00m", b"0.75", 60.0),
         (b"61139", b"1.00m", b"1012.34", 60.3937),
         (b"6120", b"10.01s", b"611.39", 10.00998),
-        (b"6120", b"10.01s", b"400.00", 10.01),  # a rate of other requests
+        (b"6120", b"10.01s", b"400.00", 15.3),  # of other seconds than those that it printed
     ],
 )
 def test_a_length_is_that_of_the_number_with_more_digits(
@@ -242,3 +254,36 @@ def test_a_length_is_that_of_the_number_with_more_digits(
 def test_the_rate_of_h2load_is_the_one_that_it_printed(tmp_path: Path) -> None:
     text = NEWER.replace(b"2.00s, 308330.00", b"2.00s, 307101.59")
     assert only(text, tmp_path).rate == pytest.approx(307101.59)
+
+
+OHA = b"""Summary:
+  Success rate:\t100.00%
+  Total:\t10.0027 secs
+  Slowest:\t0.0213 secs
+  Fastest:\t0.0000 secs
+  Average:\tMEAN
+  Requests/sec:\t1000.0300
+
+Response time distribution:
+  50.00% in MIDDLE
+  90.00% in 0.0005 secs
+  99.00% in 0.0213 secs
+
+Details (average, fastest, slowest):
+
+Status code distribution:
+  [200] 10006 responses
+"""
+
+
+def test_a_time_of_oha_that_was_rounded_to_nothing_is_none(tmp_path: Path) -> None:
+    """Up to 1.4 it printed seconds with four decimals: 40 µs are 0.0000 secs."""
+    old = OHA.replace(b"MEAN", b"0.0000 secs").replace(b"MIDDLE", b"0.0000 secs")
+    series = only(old, tmp_path)
+    assert dict(series.stated) == pytest.approx({0.9: 5e5, 0.99: 21.3e6})
+    assert "in steps of 100 µs" in series.notes[-1]
+    newer = OHA.replace(b"MEAN", b"41.1234 us").replace(b"MIDDLE", b"40.1234 us")
+    newer = newer.replace(b"0.0005 secs", b"0.5012 ms")
+    series = only(newer, tmp_path)
+    assert (series.stated[0.5], series.stated[None]) == pytest.approx((40123.4, 41123.4))
+    assert series.notes == ()

@@ -17,6 +17,7 @@ from sojourn.stats.times import Floats, Times, from_values
 
 MOST = 20_000_000  # requests of one file; each takes 16 bytes
 REASONS = 50  # counted apart; a file may have another text for each request
+REASON_MOST = 80  # letters
 SLICE_LEAST = 30  # requests
 
 
@@ -58,8 +59,9 @@ class Requests:
 
     def fail(self, why: str, start_s: float, ns: float) -> None:
         """Count one that failed, by its reason; the run was as long as it took, too."""
+        why = why[:REASON_MOST]
         is_known = why in self.failed or len(self.failed) < REASONS
-        self.failed[why[:80] if is_known else "other reasons"] += 1
+        self.failed[why if is_known else "other reasons"] += 1
         self._passes(start_s, ns)
 
     def _passes(self, start_s: float, ns: float) -> None:

@@ -11,14 +11,16 @@ from sojourn.importers.series import Facts, Series
 FACTS = Facts(
     tool="vegeta",
     clock="send",
-    loop="open, limited",
+    loop="open, limited, or closed",
     start="Measured from the moment at which a worker takes the request, which is not when it was "
     "due.",
     load="An open loop at a constant rate: if all workers wait, one more is made, up to "
-    "-max-workers; beyond it the load is put off and no number shows it.",
+    "-max-workers; beyond it the load is put off and no number shows it. With -rate 0 a closed "
+    "loop of these workers; the file does not say which.",
     merged="All workers write into one result; results of several machines can be joined, because "
     "each request is in them.",
-    omission="A stop of the server is in the numbers; a stop of vegeta itself is not.",
+    omission="A stop of the server is in the numbers, unless -rate 0 was given; a stop of vegeta "
+    "itself is not.",
 )
 
 

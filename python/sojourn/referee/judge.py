@@ -18,6 +18,7 @@ from sojourn.referee.shape import shape
 from sojourn.referee.stops import Gaps, gaps
 from sojourn.referee.usage import Sample, usage
 from sojourn.referee.waits import Waits, imagined, waits
+from sojourn.units import show_length
 
 LEAST = 100  # requests
 PAIRS = 0.5  # of the requests came after another one of their connection: a closed loop shows
@@ -180,8 +181,8 @@ def _unseen(requests: Requests, seen: Gaps, server: Sequence[Sample]) -> tuple[s
     silent_ns = open_ns - int(requests.end_ns.max()) if requests.n else 0
     if silent_ns > max(END_NS, seen.least_ns):
         reasons.append(
-            f"for the last {silent_ns / 1e9:.3g} s connections were open and nothing came: either "
-            "the load was over, or the server did not answer"
+            f"for the last {show_length(silent_ns / 1e9)} connections were open and nothing came: "
+            "either the load was over, or the server did not answer"
         )
     return tuple(reasons)
 

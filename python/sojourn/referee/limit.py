@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sojourn.referee.stops import Gaps
 from sojourn.referee.usage import Usage
+from sojourn.units import show_length
 
 FULL = 0.9  # of the time a thread, or all CPUs together, are wanted
 REACHED = 0.98  # of its rate, and a tool has reached it
@@ -86,11 +87,11 @@ def limit(of: Evidence) -> Limit:
     if is_stopped and is_other:
         count = len(of.seen.stops)
         who = "server"
-        why = f"it {of.seen.how} {count} times, {stopped_s:.3g} s in all"
+        why = f"it {of.seen.how} {count} times, {show_length(stopped_s)} in all"
     elif who == "none" and of.seen.behind:
         longest_s = max(one.lag_ns for one in of.seen.behind) / 1e9
         who = "server"
-        why = f"requests fell behind {len(of.seen.behind)} times, by up to {longest_s:.3g} s"
+        why = f"requests fell behind {len(of.seen.behind)} times, by up to {show_length(longest_s)}"
     return Limit(who=who, why=why, is_server_stopped=is_stopped, is_short=is_short)
 
 

@@ -9,7 +9,7 @@ from sojourn.referee.judgement import Judgement, Number
 from sojourn.referee.usage import Usage
 from sojourn.stats.interval import Estimate
 from sojourn.text.numbers import percentile
-from sojourn.units import show_ns
+from sojourn.units import show_length, show_ns
 
 SHAPES = {
     "poisson": "at random times, as a Poisson process",
@@ -34,8 +34,8 @@ def lines(of: Judgement) -> Iterator[str]:
     yield f"{of.verdict}: {VERDICTS[of.verdict]}{', because ' + why if why else ''}"
     yield _asked(of)
     yield (
-        f"came: {of.requests:,} requests in {of.seconds:.3g} s, {of.came_rps:,.0f} requests/s, "
-        f"over {of.connections:,} connections"
+        f"came: {of.requests:,} requests in {show_length(of.seconds)}, "
+        f"{of.came_rps:,.0f} requests/s, over {of.connections:,} connections"
     )
     if not of.requests:
         return  # of nothing there is no shape, no stop and no limit

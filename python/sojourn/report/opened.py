@@ -18,6 +18,7 @@ from sojourn.importers.series import Facts, Series
 from sojourn.report import show
 from sojourn.stats.interval import Estimate
 from sojourn.stats.times import Times
+from sojourn.units import show_length
 from sojourn.visible import in_line
 
 OWN = Facts(
@@ -75,7 +76,7 @@ class Side:
     def heading(self) -> str:
         """`A: k6.json (k6-json), 1,234 requests in 3.0 s, 411/s; 3 failed: status 500 3`."""
         count = "requests not counted" if self.requests is None else f"{self.requests:,} requests"
-        length = f" in {self.seconds:.3g} s" if self.seconds else ""
+        length = f" in {show_length(self.seconds)}" if self.seconds else ""
         rate = f", {show.count(self.rate_rps)}/s" if self.rate_rps is not None else ""
         return f"{self.letter}: {self.name} ({self.form}), {count}{length}{rate}; {self.failures}"
 
@@ -128,7 +129,7 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
         seconds=series.seconds,
         rate_rps=series.rate,
         most_ns=series.most_ns,
-        notes=series.notes,
+        notes=tuple(map(in_line, series.notes)),  # a dump's answer is a stranger's text
         are_all_counted=series.is_failed_known,
         line=_line(series.times) if is_whole and series.times else (),
         dots=() if is_whole else tuple(sorted((q, ns) for q, ns in stated if q in carried)),
@@ -155,7 +156,7 @@ def of_point(letter: str, name: str, point: LoadPoint) -> Side:
         lost.update(dict(run.errors) if run.is_believed == point.is_believed else {})
     return Side(
         letter=letter,
-        name=name,
+        name=_in_line(name),
         form="record",
         facts=OWN,
         estimates=(point.mean, *point.quantiles),
@@ -168,7 +169,7 @@ def of_point(letter: str, name: str, point: LoadPoint) -> Side:
         seconds=None,
         rate_rps=point.achieved_rps,
         most_ns=None,
-        notes=tuple(f"{verdict}{why}" for why in point.reasons),
+        notes=tuple(in_line(f"{verdict}{why}") for why in point.reasons),
         line=point.distribution,
     )
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import importlib
+import io
 import json
+import math
 import pkgutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from sojourn.importers.testing import content, put
 from sojourn.report import opened, opened_figure, testing
 from sojourn.report.opened_file import table
 from sojourn.report.opened_writers import WRITERS
+from sojourn.stats.interval import Interval
 from sojourn.text.plain_values import plain as json_value
 
 NOT_KNOWN = "how many failed is not known"
@@ -161,3 +166,43 @@ def test_times_of_the_servers_machine_are_not_called_a_clients(tmp_path: Path) -
     assert wanted not in opened.caveats(sides[:1])
     roughly = dataclasses.replace(sides[1], facts=PERCEIVED)
     assert "They do not measure the same" in opened.caveats([roughly, sides[1]])[0]
+
+
+def test_an_interval_without_an_upper_end_is_not_one_that_lacks_it(tmp_path: Path) -> None:
+    """Nothing bounds it, which is not the same as a file that carries no interval."""
+    form, (series,) = importers.read(put(tmp_path, content("hey.csv")))
+    side = opened.of_series("A", "hey", form.name, series)
+    (number,) = (one for one in side.estimates if one.q == 0.5)
+    endless = replace(number, interval=Interval(lo=1.0, hi=math.inf))
+    lacking = replace(number, q=0.9, interval=None)
+    side = replace(side, estimates=(endless, lacking), basis=("", ""))
+    rows = csv.DictReader(io.StringIO(WRITERS["csv"]([side])))
+    assert [(row["lo_ns"], row["hi_ns"]) for row in rows] == [("1.0", "inf"), ("", "")]
+
+
+def test_a_long_run_has_its_length_in_whole_seconds(tmp_path: Path) -> None:
+    form, (series,) = importers.read(put(tmp_path, content("hey.csv")))
+    for seconds, words in ((7199.6, " in 7,200 s"), (999.7, " in 1,000 s"), (9.994, " in 9.99 s")):
+        side = opened.of_series("A", "hey", form.name, replace(series, seconds=seconds))
+        assert words in side.heading
+
+
+FORGED = "x\nB: other.txt (wrk), 9 requests\u2028y"
+
+
+def test_a_text_of_a_file_begins_no_line_that_looks_like_ours(tmp_path: Path) -> None:
+    whole = json.loads(content("ring.json"))
+    whole |= {"answer": FORGED, "cause": {"about": FORGED}, "target": {"name": FORGED, "pid": 1}}
+    whole["culprits"][0]["about"] = FORGED
+    text = json.dumps(whole, separators=(",", ":"), sort_keys=True).replace('"schema":', '"z":')
+    path = put(tmp_path, text.replace("{", '{"schema":"sojourn.trace.ring/1",', 1).encode())
+    form, (series,) = importers.read(path)
+    side = opened.of_series("A", f"dump {series.name}", form.name, series)
+    assert sum("B: other" in note for note in side.notes) == 3
+    assert not [one for one in (side.heading, *side.notes) if len(one.splitlines()) > 1]
+    assert not [line for line in WRITERS["text"]([side]).splitlines() if line.startswith("B:")]
+    point = replace(
+        next(p for s in testing.findings().services for p in s.points), reasons=(FORGED,)
+    )
+    load = opened.of_point("A", FORGED, point)
+    assert not [one for one in (load.heading, *load.notes) if len(one.splitlines()) > 1]

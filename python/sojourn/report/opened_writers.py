@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 from sojourn.errors import SpecFault
@@ -104,7 +103,7 @@ def _records(side: Side) -> list[Record]:
             "q": one.q,
             "value_ns": one.value,
             "lo_ns": one.interval.lo if one.interval else None,
-            "hi_ns": one.interval.hi if one.interval and math.isfinite(one.interval.hi) else None,
+            "hi_ns": one.interval.hi if one.interval else None,
             "requests": one.requests or None,
             "effective": one.effective or None,
             "failed": side.failed_count,

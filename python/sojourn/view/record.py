@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -17,7 +19,7 @@ from sojourn.store import files, index
 from sojourn.store.lock import is_live
 from sojourn.store.record import OF_RECORD
 from sojourn.view import links, pages, plot, reports
-from sojourn.visible import in_line
+from sojourn.visible import in_line, visible
 
 RECORDS_MOST = 8  # side by side
 RUNS_MOST = 500  # of a table
@@ -25,6 +27,8 @@ QUERIES_MOST = 3  # one for each load
 CURVES_MOST = 40  # of a page
 COPIES_MOST = 20  # named; `sojourn ls` names all
 LINES_MOST = 60  # loads of a table; the query has all
+MARKS = ("\u061c", "\u200e", "\u200f")  # of direction, each of one place
+_MARK = re.compile(f"([{''.join(MARKS)}])")
 
 
 def path_of(request: Request) -> tuple[str, Path]:
@@ -47,9 +51,18 @@ def page(request: Request) -> Response:
             title=name,
             **parts(name, path, records.seen(path)),
             commands=commands.of_record(request.app.state.results, name),
-            note=note,
+            note=_editable(note),
             note_version=notes.version(note),
         )
+
+
+def _editable(note: str) -> Markup:
+    """A note as it may be saved again: single marks of direction stay, which some scripts need.
+
+    What turns or hides other letters is spelled, because an assistant may have written it.
+    """
+    parts = (one if one in MARKS else escape(visible(one)) for one in _MARK.split(note))
+    return Markup().join(parts)
 
 
 def _entry(path: Path, name: str) -> Entry:

@@ -94,6 +94,14 @@ def test_a_save_replaces_only_the_note_that_its_page_showed(served: Served) -> N
     assert notes.load(NAME) == "second"
 
 
+def test_a_note_is_shown_as_it_can_be_saved_again(served: Served) -> None:
+    """A page drops a line feed at the begin, and a mark of direction was spelled for good."""
+    notes.keep(NAME, "\n\u05d0\u200f & <b>\u202e\x1b")
+    page = served.ask(links.record(NAME)).text
+    (text,) = re.findall(r"(?s)<textarea[^>]*>\n(.*)</textarea>", page)
+    assert text == "\n\u05d0\u200f &amp; &lt;b&gt;\\u202e\\x1b"
+
+
 def test_folders_that_are_copies_are_named(results: Path) -> None:
     """They were left out of the count, and no page had their names."""
     points = results / NAME / "points"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from sojourn.visible import visible
 
 Cell = str | float | int | None
 Record = dict[str, Cell]
+_CHANGE = re.compile(r"[+-]\d[\d.,]* ?[%a-zµ]{0,4}")  # `+12 %`, which no spreadsheet computes
 _FORMULA = tuple("=+-@\t＝＋－＠")  # the wide letters of some keyboards, too
 
 
@@ -43,7 +45,8 @@ def _inert(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return cell
     text = visible(cell)
-    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+    is_plain = not text.startswith(_FORMULA) or _is_number(text) or _CHANGE.fullmatch(text)
+    return text if is_plain else f"'{text}"
 
 
 def _is_number(text: str) -> bool:

@@ -18,7 +18,19 @@ def read(*cells: str | float | None) -> list[str]:
     return row
 
 
-FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1+1", "＝1+1", "-O2", '="a,b"']
+FORMULAS = [
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1+1",
+    "＝1+1",
+    "-O2",
+    "-1+A1",
+    "+1 %+2",
+    "-1|x",
+    '="a,b"',
+]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -29,8 +41,8 @@ def test_a_name_is_no_formula_of_a_spreadsheet(name: str) -> None:
 
 
 def test_numbers_stay_what_they_are() -> None:
-    row = read(-1.5, "-1.5", "+3", "-inf", -math.inf, None, "", "a=1", "'=x")
-    assert row == ["-1.5", "-1.5", "+3", "-inf", "-inf", "", "", "a=1", "'=x"]
+    row = read(-1.5, "-1.5", "+3", "-inf", -math.inf, None, "", "a=1", "'=x", "+12 %", "-3.1 ms")
+    assert row == ["-1.5", "-1.5", "+3", "-inf", "-inf", "", "", "a=1", "'=x", "+12 %", "-3.1 ms"]
 
 
 def test_a_name_controls_no_terminal_that_shows_the_file() -> None:

@@ -68,8 +68,9 @@ def begin_ns(findings: Findings) -> int:
 
 
 def end_ns(findings: Findings) -> int:
-    """When the study ended, ns since 1970."""
-    return begin_ns(findings) + int(max(0.0, findings.wall_s) * NS)
+    """When the study ended, ns since 1970; 0 if it does not say when it began."""
+    began_ns = begin_ns(findings)
+    return began_ns and began_ns + int(max(0.0, findings.wall_s) * NS)
 
 
 def digest(parts: Iterable[object], size: int) -> str:

@@ -170,3 +170,12 @@ def test_the_messages_of_opentelemetry_read_both(tmp_path: Path) -> None:
     assert lengths[0] == sum(lengths[1:]) == 50_000
     assert (len(parent.trace_id), len(parent.span_id)) == (16, 8)
     assert parent.kind == followed.Span.SPAN_KIND_SERVER
+
+
+def test_a_study_without_a_begin_is_not_of_1970(tmp_path: Path) -> None:
+    """OpenTelemetry takes a time of 0 for one that is not known."""
+    known = replace(testing.findings(), started="2026-01-01T00:00:00+00:00", wall_s=600.0)
+    for started, times in ((known.started, {"1767226200000000000"}), ("", {"0"})):
+        every = metrics(tmp_path, replace(known, started=started))
+        points = every["sojourn.time"]["histogram"]["dataPoints"]
+        assert {one["timeUnixNano"] for one in points} == times
