@@ -1,4 +1,4 @@
-"""Intervals by drawing few units with replacement: how many draws an end leaves out.
+"""How many draws an end of a bootstrap interval leaves out where units are few.
 
 Draws of n units scatter less than n units do, by √((n - 1)/n). Their quantiles are also as near as
 those of a normal law, where Student's lie farther out. So the interval between the 2.5 % and the
