@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sojourn.findings.testing import made
 from sojourn.models.classify import rules
 from sojourn.models.classify.answer import Answer, Class, Word
-from sojourn.questions.testing_state import made
 from sojourn.report.openings import classes
 
 

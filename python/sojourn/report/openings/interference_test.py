@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.findings.effects import MORE_THAN_SERVED, Effect, FactorFinding
-from sojourn.questions.testing_state import made
+from sojourn.findings.testing import made
 from sojourn.report.openings import interference
 from sojourn.stats.interval import Interval
 
