@@ -11,8 +11,8 @@ from sojourn.analysis import block_values
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.load_point import LoadPoint, Run
+from sojourn.findings.testing import made
 from sojourn.plan.setting import Setting
-from sojourn.questions.testing_state import made
 
 RUN = made(Run, mean_ns=1e5, sample=((0.5, 7e4),), is_believed=True, grows=False)
 

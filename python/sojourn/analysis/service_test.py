@@ -9,8 +9,8 @@ import pytest
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.service import _curves
 from sojourn.findings.load_point import Run
+from sojourn.findings.testing import made
 from sojourn.plan.decide import Decision
-from sojourn.questions.testing_state import made
 
 
 def test_the_mean_has_a_curve_only_as_far_as_most_runs_have_a_mean() -> None:

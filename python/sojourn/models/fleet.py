@@ -35,7 +35,8 @@ class Fleet:
             says.
         utilisation: mean share of CPU time in use, shared fleet.
         utilisation_apart: the same with no neighbours.
-        neighbour_servers: servers' worth of neighbour throughput, mean over the day.
+        neighbour_servers: of the first platform, that would do what neighbours do, mean over the
+            day.
         root_p99_ns, root_p99_ns_apart: tail of root requests over the day; None: not finite.
         tco_usd: shared fleet.
         tco_apart_usd: service alone, and a second cluster for the neighbours' work.
@@ -97,7 +98,7 @@ def compare(
         job = {**job, "neighbour_slowdown": 1.0}
     shared = simulator.run("fleet", job)
     apart = simulator.run("fleet", {**job, "placement": "null"})
-    worth = sum(p["servers"] * p["neighbour_throughput"] for p in shared["platforms"])
+    worth = _neighbour_servers(shared)
     first = replace(costs, price_usd=shared["platforms"][0]["price_usd"])
     tco = fleet_usd(shared, costs)
     tco_apart = fleet_usd(apart, costs) + worth * first.server_usd(1)
@@ -163,6 +164,21 @@ def fleet_usd(result: Result, costs: Costs) -> float:
         for platform in result["platforms"]
     )
     return usd
+
+
+def _neighbour_servers(result: Result) -> float:
+    """Servers of the first platform that do what all neighbours do.
+
+    A neighbour's throughput is a share of what it does alone on its own server, so a server of a
+    weaker platform counts by its capacity.
+    """
+    first: float = result["platforms"][0]["capacity_rps"]
+    return float(
+        sum(
+            one["servers"] * one["neighbour_throughput"] * one["capacity_rps"] / first
+            for one in result["platforms"]
+        )
+    )
 
 
 def _utilisation(result: Result) -> float:

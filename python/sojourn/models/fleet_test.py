@@ -29,12 +29,14 @@ class Platforms(Simulator):
             {
                 "servers": 10,
                 "price_usd": 1_000.0,
+                "capacity_rps": 400.0,
                 "utilisation": 0.8 * busy,
                 "neighbour_throughput": 0.0 if apart else 0.3,
             },
             {
                 "servers": 30,
                 "price_usd": 2_000.0,
+                "capacity_rps": 200.0,
                 "utilisation": 0.4 * busy,
                 "neighbour_throughput": 0.0 if apart else 0.5,
             },
@@ -54,17 +56,20 @@ def fleet_result(**job: Any) -> Fleet:
 
 
 def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest() -> None:
-    """10·0.3 + 30·0.5 = 18 servers' worth, as busy as can be, at the first platform's price."""
+    """10·0.3 + 30·0.5·(200/400) = 10.5 servers of the first platform, as busy as can be.
+
+    A server of the second platform does half the work, whatever it costs.
+    """
     small, large = (Costs(price_usd=usd) for usd in (1_000.0, 2_000.0))
     shared = 10 * small.server_usd(0.8) + 30 * large.server_usd(0.4)
     alone = 10 * small.server_usd(0.4) + 30 * large.server_usd(0.2)
     fleet = fleet_result()
     assert fleet.tco_usd == pytest.approx(shared)
-    assert fleet.tco_apart_usd == pytest.approx(alone + 18 * small.server_usd(1.0))
+    assert fleet.tco_apart_usd == pytest.approx(alone + 10.5 * small.server_usd(1.0))
     assert fleet.gain == pytest.approx(fleet.tco_apart_usd / shared - 1)
     assert (fleet.servers, fleet.placement, fleet.slowdown) == (40, "all", 1.31)
     assert (fleet.utilisation, fleet.utilisation_apart) == pytest.approx((0.4, 0.2))
-    assert fleet.neighbour_servers == pytest.approx(18.0)
+    assert fleet.neighbour_servers == pytest.approx(10.5)
     assert (fleet.root_p99_ns, fleet.root_p99_ns_apart) == (1_000, 500)
     assert (fleet.verdict, fleet.reasons) == ("holds", ("both", "apart"))
     assert fleet_usd(fleet.shared, replace(Costs(), years=0.5)) < shared

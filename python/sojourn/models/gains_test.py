@@ -173,12 +173,12 @@ class Recording(Platforms):
 def test_a_fleet_is_fed_with_a_table_and_the_ends_of_its_gain_are_those_of_the_table() -> None:
     job = {"placement": "all", "neighbour_slowdown": 1.31}
     fleet = fed(Recording("unused", 1), job, Costs(), planted(noise=0.1))
-    assert fleet.neighbour_servers == pytest.approx(40 * 0.8)
+    assert fleet.neighbour_servers == pytest.approx(25 * 0.8)
     one = Costs(price_usd=1_000.0).server_usd(1.0) / fleet.tco_usd
-    assert fleet.gain_lo == pytest.approx(fleet.gain - 40 * 0.01 * one)
-    assert fleet.gain_hi == pytest.approx(fleet.gain + 40 * 0.01 * one)
+    assert fleet.gain_lo == pytest.approx(fleet.gain - 25 * 0.01 * one)
+    assert fleet.gain_hi == pytest.approx(fleet.gain + 25 * 0.01 * one)
     paper = fed(Recording("unused", 1), job, Costs(), L28)
-    assert paper.neighbour_servers == pytest.approx(40 * 0.75)
+    assert paper.neighbour_servers == pytest.approx(25 * 0.75)
     assert paper.gain_lo is None
     with pytest.raises(SpecFault, match="throughputs of its own"):
         fed(Recording("unused", 1), {**job, CURVE: [[0, 1]]}, Costs(), L28)

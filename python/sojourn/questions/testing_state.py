@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, TypeVar
 
 from sojourn import analysis, spec
+from sojourn.findings import testing
 from sojourn.findings.findings import Findings
 from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.findings.load_point import LoadPoint
@@ -19,7 +19,7 @@ from sojourn.stats.interval import Estimate, Interval
 
 HOLDS, VIOLATED, UNKNOWN = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN
 NARROW, WIDE = Interval(lo=1.0, hi=2.9), Interval(lo=1.0, hi=3.1)
-T = TypeVar("T")
+made = testing.made
 
 
 def blank() -> Findings:
@@ -41,12 +41,6 @@ def of_study(name: str, section: Section) -> Findings:
     """A study whose question is about all services together."""
     bare = replace(blank().services[0], sections={})
     return replace(blank(), services=(bare,), sections={name: section})
-
-
-def made(kind: type[T], **known: Any) -> T:
-    """An object of a dataclass of which only these fields matter; the others are None."""
-    names = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    return kind(**{**dict.fromkeys(names), **known})
 
 
 def estimate(interval: Interval | None) -> Estimate:

@@ -101,13 +101,14 @@ class Contrast:
         """Log ratios of blocks: infinite where one level's numbers are, nan where both levels' are.
 
         Args:
-            values: positive numbers by block and combination.
+            values: positive numbers by block and combination; nan: it may be any, and so may the
+                ratio.
         """
         results: list[float] = []
         for block in sorted(values):
             if weights := self.weights(values[block]):
                 terms = [w * math.log(values[block][cell]) for cell, w in weights.items()]
-                ends = {term for term in terms if math.isinf(term)}
+                ends = {term for term in terms if not math.isfinite(term)}
                 results.append(sum(ends) if ends else math.fsum(terms))
         return tuple(results)
 
@@ -236,7 +237,9 @@ def combined(
 
 
 def _ends(values: Sequence[float]) -> bool | None:
-    """Whether all are infinite; None where some are."""
+    """Whether all are infinite; None where some are, or may be."""
+    if any(map(math.isnan, values)):
+        return None
     infinite = sum(map(math.isinf, values))
     return infinite == len(values) if infinite in {0, len(values)} else None
 

@@ -225,6 +225,13 @@ def test_one_block_that_is_infinite_on_one_side_says_of_no_other() -> None:
     assert OF_PAIR.endless(paired((math.inf, 1.0), (math.inf, 1.0))) == -1
 
 
+@pytest.mark.parametrize("pair", [(1.0, math.nan), (math.nan, math.inf), (math.inf, math.nan)])
+def test_a_number_that_may_be_any_leaves_its_block_open(pair: tuple[float, float]) -> None:
+    assert math.isnan(OF_PAIR.by_block(paired(pair))[0])
+    assert OF_PAIR.endless(paired(pair, pair)) == 0
+    assert OF_PAIR.endless(paired((1.0, math.inf), (1.0, math.inf), pair)) == 0
+
+
 @pytest.mark.parametrize("blocks", [9, 12])
 def test_the_interval_of_the_median_holds_it_whatever_one_block_is(blocks: int) -> None:
     rng = np.random.default_rng(blocks)

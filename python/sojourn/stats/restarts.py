@@ -23,6 +23,7 @@ import numpy as np
 from sojourn.half_width import student
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
+from sojourn.stats.symmetry_bets import VARIANCE_LEAST
 from sojourn.stats.times import Floats
 
 METHOD = Method(
@@ -41,16 +42,17 @@ WIDTH_MAX = 0.05  # half-width over mean that M15 asks for
 def interval(values_ns: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
     """Student's interval of the mean over restarts; None with fewer than three.
 
-    An infinite value among them leaves no upper bound.
+    An infinite value among them leaves no upper bound. Times are stored in three digits, so
+    restarts that agree to the last of these still scatter by it.
     """
     values = np.asarray(values_ns, float)
     if len(values) < INTERVAL_NEEDS:
         return None
     if not np.isfinite(values).all():
         return Interval(lo=float(values.min()), hi=math.inf)
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half = student(len(values) - 1, confidence) * error
     mean = float(values.mean())
+    scatter = max(float(values.std(ddof=1)), math.sqrt(VARIANCE_LEAST) * mean)
+    half = student(len(values) - 1, confidence) * scatter / math.sqrt(len(values))
     return Interval(lo=max(0.0, mean - half), hi=mean + half)
 
 

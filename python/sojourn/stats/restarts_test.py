@@ -22,6 +22,14 @@ def test_two_restarts_have_no_interval() -> None:
     assert restarts.interval([1.0, 2.0]) is None
 
 
+def test_restarts_that_agree_still_scatter_by_the_last_digit() -> None:
+    result = restarts.interval([1e6, 1e6, 1e6])
+    assert result is not None
+    assert 1e6 * 0.997 < result.lo < 1e6 * 0.999
+    assert 1e6 * 1.001 < result.hi < 1e6 * 1.003
+    assert restarts.is_precise([1e6, 1e6, 1e6])
+
+
 def test_a_restart_that_lost_its_tail_leaves_no_upper_bound() -> None:
     result = restarts.interval([100.0, 110.0, math.inf])
     assert result is not None

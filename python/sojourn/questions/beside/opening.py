@@ -218,7 +218,7 @@ def _more(count: Number) -> str:
     if lo <= 0 <= hi:  # not "as long as alone": an interval holds 0 where nothing could be seen
         if math.isinf(lo) or math.isinf(hi):
             return "an unknown time less or more"
-        less, more = (show.time(show.known(end, None, 1)) for end in (-lo, hi))
+        less, more = (show.time(show.known(abs(end), None, 1)) for end in (lo, hi))
         return f"from {less} less to {more} more"
     value = show.known(abs(count.value), (hi - lo) / 2)
     ends = Interval(*sorted(show.known(abs(end), (hi - lo) / 2) for end in (lo, hi)))

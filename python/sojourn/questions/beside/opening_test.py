@@ -73,6 +73,7 @@ def test_several_services_are_named_with_their_settings() -> None:
     [
         (Number(4e5, Interval(-1.5e6, 6e5)), "from 1.50 ms less to 600 µs more"),
         (Number(10.0, Interval(-200.0, 301.0)), "from 200 ns less to 310 ns more"),
+        (Number(5.0, Interval(0.0, 10.0)), "from 0 ns less to 10.0 ns more"),
         (Number(4e5, Interval(-1.0, math.inf)), "an unknown time less or more"),
         (Number(-4e5, Interval(-math.inf, 1.0)), "an unknown time less or more"),
         (Number(4e5, Interval(3e5, math.inf)), "400 µs longer (≥ 300 µs)"),

@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.stats.bootstrap import left_out
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.quantile_regression import holm
@@ -293,5 +294,6 @@ def spread(windows: Sequence[Floats], q: float, *, seed: int) -> Interval | None
     drawn = rng.multinomial(len(windows), np.full(len(windows), 1 / len(windows)), size=BOOT)
     need = np.ceil(q * (drawn @ sizes) - TIE)
     result = np.exp(edges[(drawn @ up_to >= need[:, None]).argmax(axis=1)])
-    lo = float(np.quantile(result, ALPHA / 2, method="lower"))
-    return Interval(lo=lo, hi=float(np.quantile(result, 1 - ALPHA / 2, method="higher")))
+    below = left_out(ALPHA / 2, len(windows))
+    lo = float(np.quantile(result, below, method="lower"))
+    return Interval(lo=lo, hi=float(np.quantile(result, 1 - below, method="higher")))

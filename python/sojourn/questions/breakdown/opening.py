@@ -123,7 +123,7 @@ def _culprits(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
             f"the slowest were made slow by {named[0]}",
         )
     elif any(asked):
-        yield "No single cause made the slowest requests slow."
+        yield "No single cause was shown to make the slowest requests slow."
     elif asked:
         yield "Who made the slowest requests slow is unknown."
 

@@ -25,3 +25,20 @@ def test_a_request_beside_a_task_that_spins_is_not_alone() -> None:
     assert "a request alone takes" in said
     said, *_ = opening.sentences([(service, replace(one, columns=(spun, *rest)))])
     assert "a request alone takes" not in said
+
+
+def test_a_cause_that_was_not_shown_may_be_there() -> None:
+    (service, one) = opening._of(breakdown())[-1]
+    columns = tuple(
+        replace(
+            column,
+            culprits=column.culprits
+            and replace(
+                column.culprits,
+                suspects=tuple(replace(s, is_named=False) for s in column.culprits.suspects),
+            ),
+        )
+        for column in one.columns
+    )
+    *_, said = opening.sentences([(service, replace(one, columns=columns))])
+    assert said == "No single cause was shown to make the slowest requests slow."

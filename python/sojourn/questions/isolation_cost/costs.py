@@ -8,7 +8,8 @@ is subtracted: the empty measurement has a row of its own.
 
 What a change does: requests that were due while single changes lasted, and within 50 ms after
 them, against those due within 50 ms before them, both pooled. Changes lie far apart, so they are
-drawn with replacement (bootstrap over changes) for the interval of the ratio of the two p99. Where
+drawn with replacement (bootstrap over changes) for the interval of the ratio of the two p99, whose
+ends are wider where changes are few (`stats.bootstrap`). Where
 lost requests make one of them infinite in a draw, its ratio is 0 or infinite, and counts. Where
 they make p99 infinite after the changes and not before, that is longer; its bound is the longest
 request that completed over p99 before. Mechanisms are many, so a ratio is called more than 1 only
@@ -32,6 +33,7 @@ from sojourn.half_width import COVERAGE, student
 from sojourn.questions.isolation_cost.files import Change
 from sojourn.samples import dependence
 from sojourn.stats import quantiles, times
+from sojourn.stats.bootstrap import left_out
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.method import Method
 
@@ -208,9 +210,10 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
             refused="requests that never completed decide p99",
         )
     ratios = both[1][is_ratio] / both[0][is_ratio]
-    below = (1 - COVERAGE) / 2
+    shares = ((1 - COVERAGE) / 2, (1 - COVERAGE) / 2 / max(1, mechanisms))
+    below, below_all = (left_out(share, len(changes)) for share in shares)
     # Ends are ratios of draws: between a finite one and an infinite one there is nothing.
-    shared = float(np.quantile(ratios, below / max(1, mechanisms), method="lower"))
+    shared = float(np.quantile(ratios, below_all, method="lower"))
     hi = float(np.quantile(ratios, 1 - below, method="higher"))
     if math.isinf(p99s[1]):  # by how much it is longer is not known: by what completed at least
         ratios = np.minimum(both[1], edges[-1])[is_ratio] / both[0][is_ratio]

@@ -95,6 +95,18 @@ def test_the_interval_of_the_ratio_covers_one_where_nothing_changes() -> None:
     assert inside >= 20  # 95 %, 3.4 sigma below
 
 
+def test_few_changes_have_a_wider_interval_than_their_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changes = _changes(np.random.default_rng(7), 1.0, 8)
+    wide = costs.tail_effect(changes, mechanisms=1, seed=1).interval
+    monkeypatch.setattr(costs, "left_out", lambda share, _: share)
+    plain = costs.tail_effect(changes, mechanisms=1, seed=1).interval
+    assert wide is not None
+    assert plain is not None
+    assert wide.lo < plain.lo < plain.hi < wide.hi
+
+
 def test_few_changes_are_refused_and_lost_requests_decide() -> None:
     rng = np.random.default_rng(4)
     few = costs.tail_effect(_changes(rng, 1.0, 7), mechanisms=1, seed=1)

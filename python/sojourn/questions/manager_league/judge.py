@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from sojourn.plan.points import Verdict
 from sojourn.plan.setting import LOAD, TWIN
 from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.questions.manager_league.plan import NAME, PHASE
-from sojourn.questions.manager_league.rows import Row, best, misses_alone, row
+from sojourn.questions.manager_league.rows import Row, best, misses_alone, rivals, row
 from sojourn.spec import ServiceSpec
 from sojourn.text.numbers import load_share, percent
 from sojourn.units import show_ns
@@ -165,11 +165,17 @@ def sentence(rows: list[Row], load: float) -> str:
         return f"{at} it is unknown which manager is best."
     job = first.neighbour or "the job"
     text = f"{at} {called(first.manager)} keeps {percent(first.work or 0.0)} of {job}"
-    text = f"{text} with {seconds(first)} violated."
+    text = f"{text} with {seconds(first)} violated{or_others(own)}."
     none = next((one for one in own if one.manager == "none" and not one.is_alone), None)
     if none is None or none is first or none.work is None:
         return text
     return f"{text} Without a manager {job} keeps {percent(none.work)} and {seconds(none)} are."
+
+
+def or_others(rows: Sequence[Row]) -> str:
+    """That the best one is not surely the best: `; 2 others may keep as much`."""
+    count = len(rivals(rows))
+    return f"; {count} {'other' if count == 1 else 'others'} may keep as much" if count else ""
 
 
 def seconds(one: Row) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sojourn.actors.managers import called
 from sojourn.findings.findings import Findings
-from sojourn.questions.manager_league.judge import League, seconds, target
+from sojourn.questions.manager_league.judge import League, or_others, seconds, target
 from sojourn.questions.manager_league.plan import NAME
 from sojourn.questions.manager_league.rows import Row, best, misses_alone
 from sojourn.questions.manager_league.section import changes, name, violated, work
@@ -81,7 +81,7 @@ def _sentences(section: League, load: float, rows: list[Row]) -> Iterator[str]:
     job = first.neighbour or "the job"
     yield (
         f"{capital(called(first.manager))} keeps {show.share(first.work or 0.0)} of {job} "
-        f"at {seconds(first)} violated."
+        f"at {seconds(first)} violated{or_others(own)}."
     )
     none = next((one for one in own if one.manager == "none" and not one.is_alone), None)
     if none is not None and none is not first and none.work is not None:

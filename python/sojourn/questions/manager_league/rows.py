@@ -156,14 +156,25 @@ def best(rows: Sequence[Row]) -> Row | None:
     Nothing less is asked of a manager than of the service alone, which its seconds may reach too.
     None where too little is known, or where the service alone misses its target.
     """
-    if misses_alone(rows):
-        return None
+    return max(_fair(rows), key=lambda one: (one.work or 0.0, -(one.violated or 0.0)), default=None)
+
+
+def rivals(rows: Sequence[Row]) -> list[Row]:
+    """The others that may leave as much work as the best, by intervals that overlap."""
+    first = best(rows)
+    if first is None or first.work_interval is None:
+        return []
+    others = ((one, one.work_interval) for one in _fair(rows) if one is not first)
+    return [one for one, ends in others if ends and ends.hi >= first.work_interval.lo]
+
+
+def _fair(rows: Sequence[Row]) -> list[Row]:
+    """Those that are not surely violated more than the least."""
     known = [one for one in rows if one.verdict is Verdict.HOLDS and not one.is_alone]
-    if not known:
-        return None
+    if misses_alone(rows) or not known:
+        return []
     least = min(known, key=lambda one: (one.violated or 0.0, -(one.work or 0.0)))
     own = [one.violated_interval.hi for one in rows if one.is_alone and one.violated_interval]
     most = max([least.violated_interval.hi if least.violated_interval else 1.0, *own])
     alike = [one for one in known if one.violated_interval and one.violated_interval.lo <= most]
-    fair = [one for one in alike if (one.violated or 0.0) <= most]
-    return max(fair or [least], key=lambda one: (one.work or 0.0, -(one.violated or 0.0)))
+    return [one for one in alike if (one.violated or 0.0) <= most] or [least]

@@ -196,7 +196,7 @@ def _colocated(seen: Seen, label: str, shares: Mapping[str, float], levels: Sett
         levels=levels.levels,
         under=_under(seen.study, levels),
         by_block=tuple(
-            (n, a / b if math.isfinite(a) and math.isfinite(b) else None)
+            (n, a / b if math.isfinite(b) else None)
             for n, (a, b) in zip(blocks, pairs, strict=True)
         ),
     )

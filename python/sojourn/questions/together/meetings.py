@@ -41,7 +41,8 @@ class Met:
         target: in words; "" without one.
         reasons: why something is not known.
         levels: of the study's factors under which all of that was measured; under: in words.
-        by_block: (block, p99 together over alone); None: requests were lost.
+        by_block: (block, p99 together over alone), infinite where requests were lost beside the
+            others; None: they were lost alone, too or only.
     """
 
     service: str
@@ -122,5 +123,5 @@ def _numbers(saying: Saying, own: Sequence[Met]) -> Iterator[Effect]:
         for one in (m for m in own if (m.fraction, m.beside) == (fraction, beside)):
             for block, ratio in one.by_block:
                 held = values.setdefault(block, {})
-                held[Setting(one.levels)] = math.inf if ratio is None else ratio
+                held[Setting(one.levels)] = math.nan if ratio is None else ratio
         yield saying.of_blocks(number, values, unlike="")

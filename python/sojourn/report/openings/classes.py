@@ -80,7 +80,7 @@ def _critical(result: Found) -> str:
         if one.critical.is_decided:
             by[str(one.critical.word).partition(",")[0]].append(one.service)
     if not by:
-        return "No service has a critical resource."
+        return "Which resource is critical is undecided."
     texts = [f"{word} of {show.listed(names, NAMED_MAX)}" for word, names in by.items()]
     brief = [f"{word} of {len(names)}" for word, names in by.items()]
     return sentence(

@@ -61,12 +61,20 @@ def _headline(factor: FactorFinding, whats: Sequence[str]) -> str:
                 endless = [one for one in worse if one.endless]
                 who = f"{len(endless)} of {len(_of(factor, what))} neighbours"
                 return fitting(_no_room(who, what, endless), count)
-            return fitting(
-                f"Worst neighbour: {_who(worse[0])}, {what} {times(worse[0])}",
-                f"Worst neighbour: {_who(worse[0])}, {times(worse[0])}",
-                count,
-            )
+            lead = f"Worst neighbour{':' if _is_worst(worse) else ' may be'} {_who(worse[0])}"
+            return fitting(f"{lead}, {what} {times(worse[0])}", f"{lead}, {times(worse[0])}", count)
     return "No difference was shown beside any neighbour"
+
+
+def _is_worst(worse: Sequence[Effect]) -> bool:
+    """Whether the first costs surely more than each of the others, by their intervals."""
+    first, *others = [one.interval for one in worse]
+    known = [one for one in others if one is not None]
+    if first is None or len(known) < len(others):
+        return False
+    if worse[0].is_time:
+        return all(first.lo > other.hi for other in known)
+    return all(first.hi < other.lo for other in known)
 
 
 def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
