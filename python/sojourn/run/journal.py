@@ -92,8 +92,9 @@ class Journal:
         """
         with self._lock:
             self._count += 1
-            self._open[self._count] = line = _as_line(event=kind, entry=self._count, **facts)
-            self._write(line)
+            line = _as_line(event=kind, entry=self._count, **facts)
+            self._write(line)  # what cannot be noted is not done, so nothing of it is open
+            self._open[self._count] = line
             return self._count
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
@@ -105,10 +106,16 @@ class Journal:
         return self.note("folder", path=str(path))
 
     def undone(self, entry: int) -> None:
-        """Note that nothing is left to be undone for an entry."""
+        """Note that nothing is left to be undone for an entry.
+
+        A full disk must not keep the lab from undoing the others. An entry that could not be
+        crossed out is gone with the file; if the lab is killed before, `restore` finds nothing of
+        it.
+        """
         with self._lock:
             self._open.pop(entry, None)
-            self._write(_as_line(event="undone", entry=entry))
+            with contextlib.suppress(RunFault):
+                self._write(_as_line(event="undone", entry=entry))
             is_large = self._size >= self._most
             if is_large and self._size >= 2 * sum(map(len, self._open.values())):
                 self._most = 2 * self._size  # where it cannot be, it is tried again later
