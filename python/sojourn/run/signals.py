@@ -46,7 +46,8 @@ def ending_in_order() -> Iterator[None]:
 def deaf() -> Iterator[None]:
     """Put off signals that would end the lab until this block is through; then obey the first.
 
-    For what must be done whole: a server is started and noted, or stopped and crossed out.
+    For what must be done whole: a server is started and noted, or stopped and crossed out. A block
+    that fails is through as well: the lab would else go on with its next point.
     """
     heard: list[int] = []
 
@@ -54,10 +55,12 @@ def deaf() -> Iterator[None]:
         del frame
         heard.append(number)
 
-    with _handling(put_off):
-        yield
-    if heard:
-        signal.raise_signal(heard[0])
+    try:
+        with _handling(put_off):
+            yield
+    finally:
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 @contextmanager
