@@ -41,6 +41,23 @@ def test_all_that_was_made_is_unmade_and_no_journal_is_left(
     assert not list(tmp_path.iterdir())
 
 
+def test_what_could_not_be_crossed_out_is_so_with_the_next_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A manager runs for weeks, and may be killed when the disk has room again."""
+    book = Journal.create(tmp_path)
+    entry, stays = book.note("link", name="a"), book.note("link", name="b")
+    with monkeypatch.context() as patched:
+        fill(patched)
+        book.undone(entry)
+    assert {one.number for one in journal.read(tmp_path)[0].entries} == {entry, stays}
+    last = book.note("link", name="c")
+    assert {one.number for one in journal.read(tmp_path)[0].entries} == {stays, last}
+    for one in (stays, last):
+        book.undone(one)
+    book.close()
+
+
 def test_a_session_removes_the_folders_of_all_services(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
