@@ -68,9 +68,8 @@ class Policy(Knob):
         """What the first of its threads has, or the scheduler's level."""
         if self._scheduler.level:
             return self._scheduler.level
-        for task in self._on.tasks():
-            return level_text(attr.get(task.tid))
-        return ""
+        every = (_read_attr(task.tid) for task in self._on.tasks())
+        return next((level_text(one) for one in every if one is not None), "")
 
     def apply(self, level: str) -> None:
         """Give it to every thread, or put the scheduler in force."""

@@ -30,11 +30,12 @@ from sojourn.knobs import (
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
 from sojourn.knobs.policy import Policy
-from sojourn.knobs.policy_level import meant
+from sojourn.knobs.policy_level import level_text, meant
 from sojourn.knobs.probe import Probe
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.places import proc
+from sojourn.places.task import Task
 
 PRIVILEGED = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (CAP_SYS_NICE)")
 THREADS = """
@@ -281,6 +282,16 @@ def test_what_is_reported_is_a_level_that_means_the_same(level: str) -> None:
     again = policy_level.level_text(policy_level.meant(level))
     assert re.fullmatch(KINDS["policy"].pattern, again)
     assert policy_level.meant(again) == policy_level.meant(level)
+
+
+def test_what_it_is_on_is_that_of_the_first_thread_that_lives(book: MemoryBook) -> None:
+    gone, own = (Task(pid=1, tid=tid, name="t", command="") for tid in (1 << 22, os.getpid()))
+    knob = Policy(Turned(label="web", leader=os.getpid(), book=book))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Turned, "tasks", lambda _: (gone, own))
+        assert knob.read() == level_text(attr.get(own.tid))
+        patched.setattr(Turned, "tasks", lambda _: (gone,))
+        assert not knob.read()
 
 
 def test_attributes_survive_the_journal() -> None:
