@@ -13,7 +13,10 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import Turned, settings
 from sojourn.knobs.settings import TEXT, Setting
 from sojourn.knobs.testing import MemoryBook, put
+from sojourn.places import network
 from sojourn.run import moving
+from sojourn.run.journal_test import write
+from sojourn.run.restore import restore
 
 MOST, LEAST = "/sys/most", "/sys/least"
 
@@ -71,3 +74,26 @@ def test_bounds_that_were_both_raised_are_lowered_again(
     ]
     assert moving.restore(changed, 0, tree) == ()
     assert (tree.text(MOST), tree.text(LEAST)) == ("15", "10")
+
+
+def test_what_a_sandbox_lets_no_one_look_at_keeps_nothing_else_from_being_undone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without netlink (RestrictAddressFamilies=), `restore` failed, and so did every later run."""
+
+    def refuse(_: object) -> bool:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(network, "is_there", refuse)
+    folder = tmp_path / "sojourn-0011223344556677"
+    folder.mkdir()
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    link = {"event": "link", "entry": 2, "name": "sojourn-0011b", "mac": "02:00:00:00:00:01"}
+    path = write(state, {"event": "folder", "entry": 1, "path": str(folder)}, link)
+    refused, *others = restore(state)
+    assert "cannot be undone here: Operation not permitted" in refused.how
+    assert not refused.is_done
+    assert not folder.exists()
+    assert [one.is_done for one in others] == [True]
+    assert path.exists(), "it is tried again where that is allowed"
