@@ -177,8 +177,9 @@ class Vm(Place):
         with ExitStack() as every:  # the last first, and each whatever became of the others
             if self._made is not None:
                 every.callback(self._made.unmake)
-            for part in filter(None, own):
-                every.callback(part.leave)
+            for part in own:
+                if part is not None:
+                    every.callback(part.leave)
             if guest is not None:
                 every.callback(guest.stop, term_s=0.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_all_that_was_made_is_unmade_and_no_journal_is_left(
     book, unmade = Journal.create(tmp_path), list[str]()
     made = Made(book)
     for name in ("bridge", "port", "netns"):
-        made.step(name, {}, lambda: None, lambda name=name: unmade.append(name))
+        made.step(name, {}, lambda: None, partial(unmade.append, name))
     fill(monkeypatch)
     with pytest.raises(RunFault, match="disk is full"):
         book.note("link")
