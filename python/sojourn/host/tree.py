@@ -7,6 +7,7 @@ machine. What cannot be read is None: an absent file is a fact, not an error.
 from __future__ import annotations
 
 import os
+import re
 import string
 from dataclasses import dataclass
 from functools import lru_cache
@@ -80,6 +81,15 @@ def as_int(text: str | None, base: int = 10) -> int | None:
         return int(text, base) if text is not None else None
     except ValueError:
         return None
+
+
+def has_kernel(tree: Tree, major: int, minor: int) -> bool:
+    """Whether the kernel is of this version or later; True where it does not say.
+
+    A distribution writes what it likes behind the first two numbers, such as `6.12-amd64`, `6.12+`.
+    """
+    match = re.match(r"(\d+)\.(\d+)", tree.text("/proc/sys/kernel/osrelease") or "")
+    return match is None or (int(match[1]), int(match[2])) >= (major, minor)
 
 
 def cpu_list(text: str | None) -> tuple[int, ...]:

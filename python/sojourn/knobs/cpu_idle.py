@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sojourn.host.tree import has_kernel
 from sojourn.knobs import cpu_weight, groups
 from sojourn.knobs.groups import Group
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
@@ -56,8 +57,7 @@ def lacks(asked: Asked) -> Lack | None:
         return None
     if lack := groups.lacking(asked, CONTROLLER):
         return lack
-    release = (asked.tree.text("/proc/sys/kernel/osrelease") or "5.15").split(".")
-    if (int(release[0]), int(release[1].split("-")[0])) < (5, 15):
+    if not has_kernel(asked.tree, 5, 15):
         return Lack(missing="idle control groups (cpu.idle)", fix="Linux 5.15 or later")
     return None
 

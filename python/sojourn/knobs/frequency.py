@@ -113,13 +113,26 @@ def parts(level: str) -> dict[str, str]:
 def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
     """What a level writes: (path, text), for each CPU."""
     results = []
-    for what, value in parts(level).items():
+    for what, value in _steps(tree, level):
         if what == TURBO:
             results += [_turbo(tree, value)]
             continue
         text = str(_khz(value)) if what in (MAX, MIN) else value
         results += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
     return results
+
+
+def _steps(tree: Tree, level: str) -> list[tuple[str, str]]:
+    """A level's parts in an order that the kernel takes, however they are typed.
+
+    A governor decides which energy preferences there are. A bound must not pass the other one as it
+    still is, so the upper one goes first, unless it falls below the lower one.
+    """
+    asked = parts(level)
+    lows = [tree.number(f"{folder}/{FILES[MIN]}") or 0 for folder in _folders(tree)]
+    is_falling = MAX in asked and _khz(asked[MAX]) < max(lows, default=0)
+    order = (GOVERNOR, EPP, TURBO, *((MIN, MAX) if is_falling else (MAX, MIN)))
+    return [(what, asked[what]) for what in order if what in asked]
 
 
 def _facts(tree: Tree, folder: str) -> dict[str, int]:

@@ -30,6 +30,7 @@ from dataclasses import replace
 
 from sojourn.errors import HostFault
 from sojourn.host import rights
+from sojourn.host.tree import has_kernel
 from sojourn.knobs import attr, grouped, ordered, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
@@ -67,9 +68,8 @@ class Policy(Knob):
         """What the first of its threads has, or the scheduler's level."""
         if self._scheduler.level:
             return self._scheduler.level
-        for task in self._on.tasks():
-            return level_text(attr.get(task.tid))
-        return ""
+        every = (_read_attr(task.tid) for task in self._on.tasks())
+        return next((level_text(one) for one in every if one is not None), "")
 
     def apply(self, level: str) -> None:
         """Give it to every thread, or put the scheduler in force."""
@@ -254,8 +254,7 @@ def lacks(asked: Asked) -> Lack | None:
     """A kernel that takes slices, or schedulers; rights are told by the kernel when it refuses."""
     if scheduler.is_one(asked.level):
         return scheduler.lacks(asked)
-    release = (asked.tree.text("/proc/sys/kernel/osrelease") or "6.12").split(".")
-    if asked.level.startswith("slice") and (int(release[0]), int(release[1])) < (6, 12):
+    if asked.level.startswith("slice") and not has_kernel(asked.tree, 6, 12):
         return Lack(missing="slices of its own for a thread", fix="Linux 6.12 or later")
     is_free = asked.level.startswith(("batch", "idle", "slice", "other"))
     if not is_free and not rights.has(asked.tree, SYS_NICE):

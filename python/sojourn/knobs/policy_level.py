@@ -108,8 +108,11 @@ def level_text(result: Attr) -> str:
 
     >>> level_text(meant("rr:3")), level_text(meant("nice:-5")), level_text(meant("slice:3ms"))
     ('rr:3', 'nice:-5', 'slice:3000us')
+    >>> level_text(Attr(7))
+    'policy 7'
     """
-    word = next(word for word, policy in WORDS.items() if policy == result.policy)
+    words = (word for word, policy in WORDS.items() if policy == result.policy)
+    word = next(words, f"policy {result.policy}")  # such as 7, SCHED_EXT
     if result.policy == attr.DEADLINE:
         return f"{word}:{result.runtime // 1000}us/{result.period // 1000}us"
     if result.policy in (attr.FIFO, attr.RR):

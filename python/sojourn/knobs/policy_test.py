@@ -14,7 +14,7 @@ import pytest
 
 from sojourn.errors import HostFault
 from sojourn.host import rights
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, has_kernel
 from sojourn.knobs import (
     KINDS,
     Asked,
@@ -30,11 +30,12 @@ from sojourn.knobs import (
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
 from sojourn.knobs.policy import Policy
-from sojourn.knobs.policy_level import meant
+from sojourn.knobs.policy_level import level_text, meant
 from sojourn.knobs.probe import Probe
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.places import proc
+from sojourn.places.task import Task
 
 PRIVILEGED = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (CAP_SYS_NICE)")
 THREADS = """
@@ -283,9 +284,41 @@ def test_what_is_reported_is_a_level_that_means_the_same(level: str) -> None:
     assert policy_level.meant(again) == policy_level.meant(level)
 
 
+def test_what_it_is_on_is_that_of_the_first_thread_that_lives(book: MemoryBook) -> None:
+    gone, own = (Task(pid=1, tid=tid, name="t", command="") for tid in (1 << 22, os.getpid()))
+    knob = Policy(Turned(label="web", leader=os.getpid(), book=book))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Turned, "tasks", lambda _: (gone, own))
+        assert knob.read() == level_text(attr.get(own.tid))
+        patched.setattr(Turned, "tasks", lambda _: (gone,))
+        assert not knob.read()
+
+
 def test_attributes_survive_the_journal() -> None:
     one = policy_level.meant("deadline:2ms/10ms")
     assert Attr.of(one.text) == one
+
+
+@pytest.mark.parametrize(
+    ("release", "has_slices"),
+    [
+        ("6.12-amd64", True),
+        ("6.12+", True),
+        ("6.12-rc3", True),
+        ("7.0", True),
+        ("6.11-amd64", False),
+        ("6.9.0-1", False),
+        ("next", True),
+    ],
+)
+def test_a_kernel_is_known_by_its_first_two_numbers(
+    release: str, tmp_path: Path, *, has_slices: bool
+) -> None:
+    """What a distribution writes behind them ended a check with an unexpected error."""
+    put(tmp_path, "/proc/sys/kernel/osrelease", release)
+    lack = policy.lacks(Asked(level="slice:3ms", tree=Tree(tmp_path)))
+    assert (lack is None) is has_slices
+    assert has_kernel(Tree(tmp_path), 5, 15), "as `cpu_idle` asks"
 
 
 def test_a_kernel_without_slices_is_reported(tmp_path: Path) -> None:

@@ -66,13 +66,15 @@ def put(label: str, tids: Sequence[int], cpus: Sequence[int]) -> Mapping[int, in
         RunFault: the kernel refuses.
     """
     pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(tids)}
+    now = {}
     for tid, cpu in pins.items():
         try:
             owner.place(tid, {cpu})
+            now[tid] = min(os.sched_getaffinity(tid))
         except OSError as error:
             raise RunFault(
                 f"worker {tid} of {label} cannot be pinned to CPU {cpu}: {error.strerror}",
                 at=f"CPUs {cpus}",
                 fix=_RIGHT if isinstance(error, PermissionError) else _CPU,
             ) from None
-    return {tid: min(os.sched_getaffinity(tid)) for tid in pins}
+    return now

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
+from sojourn.errors import RunFault
 from sojourn.places.pinning import Workers, one_each
 
 
@@ -33,6 +35,19 @@ def test_a_crew_is_pinned_with_its_worker(pids: list[int]) -> None:
         pid: {cpu} for pid, cpu in wanted.items()
     }
     assert pinned.text.startswith("2 workers, each with a crew of 1, one to a CPU")
+
+
+def test_a_worker_that_ends_before_it_is_read_back_is_a_fault_of_the_service(
+    pids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(tid: int) -> set[int]:
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH), str(tid))
+
+    cpus = sorted(os.sched_getaffinity(0))[:1]
+    monkeypatch.setattr(os, "sched_getaffinity", gone)
+    workers = Workers(label="w", count=1, choose=lambda _: (pids[0],))
+    with pytest.raises(RunFault, match="cannot be pinned to CPU"):
+        one_each(workers, [], cpus)
 
 
 def test_no_one_is_pinned_where_workers_cannot_be_distinguished(pids: list[int]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.places import server_files
+from sojourn.places.hidden import NOTHING, Hidden
 
 LAST_WORDS_BYTES = 2000
 
@@ -58,13 +59,16 @@ def ended_by(words: Mapping[str, object]) -> Ended:
     )
 
 
-def last_words(log: Path, *, lines: int = 4) -> str:
-    """The end of a log, for an error message; "" if it is empty."""
+def last_words(log: Path, *, lines: int = 4, hidden: Hidden = NOTHING) -> str:
+    """The end of a log without what is hidden, for an error message; "" if it is empty."""
+    most = LAST_WORDS_BYTES + hidden.spare
     try:
         with os.fdopen(server_files.opened(log, os.O_RDONLY), "rb") as file:
             file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
-            text = file.read(LAST_WORDS_BYTES).decode("utf-8", "replace")  # it may grow meanwhile
+            begin = max(0, file.tell() - most)
+            file.seek(begin)
+            raw = hidden.without(file.read(most))  # it may grow meanwhile
     except OSError:
         return ""
+    text = raw[hidden.spare if begin else 0 :].decode("utf-8", "replace")
     return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip())

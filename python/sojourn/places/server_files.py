@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from sojourn import disk
+from sojourn.places.hidden import NOTHING, Hidden
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 COPIED_BYTES = 64 * 1024**2  # of a log: a server may make its file as long as it likes
@@ -57,32 +58,48 @@ def write(path: Path, text: str) -> None:
         file.write(text)
 
 
-def keep(path: Path, to: Path) -> None:
+def keep(path: Path, to: Path, hidden: Hidden = NOTHING) -> None:
     """Copy a file to the lab's own folder, unless it is empty; OSError if it cannot be had.
 
     Of one that is longer than `COPIED_BYTES`, both ends are copied with a mark between them.
+
+    Args:
+        path: of the file.
+        to: where the copy is written.
+        hidden: what is left out of it.
     """
     with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
         if size := os.fstat(file.fileno()).st_size:
-            disk.write_whole(to, lambda copy: _copy(file, size, copy))
+            disk.write_whole(to, lambda copy: _copy(file, size, copy, hidden))
 
 
-def _copy(file: IO[bytes], size: int, to: IO[bytes]) -> None:
+def _copy(file: IO[bytes], size: int, to: IO[bytes], hidden: Hidden) -> None:
     if size <= COPIED_BYTES:
-        _copy_part(file, size, to)
+        to.write(_copy_part(file, size, to, hidden))
         return
-    end = COPIED_BYTES // 2
-    _copy_part(file, end, to)
-    to.write(f"\n[{size - 2 * end} bytes are left out here]\n".encode())
+    end, spare = COPIED_BYTES // 2, hidden.spare
+    _copy_part(file, end, to, hidden)  # the rest may be the begin of what is hidden
+    to.write(f"\n[{size - 2 * (end - spare)} bytes are left out here]\n".encode())
     file.seek(size - end)
-    _copy_part(file, end, to)
+    to.write(_copy_part(file, end, to, hidden, skipped=spare))
 
 
-def _copy_part(file: IO[bytes], size: int, to: IO[bytes]) -> None:
-    """The next `size` bytes, or those that there are: it may grow or shrink meanwhile."""
+def _copy_part(
+    file: IO[bytes], size: int, to: IO[bytes], hidden: Hidden, *, skipped: int = 0
+) -> bytes:
+    """Copy the next `size` bytes, or those that there are: it may grow or shrink meanwhile.
+
+    Returns:
+        The last `hidden.spare` of them, which are not written yet.
+    """
+    rest = b""
     while size and (piece := file.read(min(size, _PIECE_BYTES))):
-        to.write(piece)
         size -= len(piece)
+        text = hidden.without(rest + piece)
+        cut = max(0, len(text) - hidden.spare)
+        to.write(text[min(skipped, cut) : cut])
+        skipped, rest = skipped - min(skipped, cut), text[cut:]
+    return rest
 
 
 def remove(path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from sojourn.errors import RunFault
 from sojourn.places import process, process_end, server_files
+from sojourn.places.hidden import Hidden
 
 PRECIOUS = "root:x:0:0"
 
@@ -137,3 +138,33 @@ def test_last_words_have_a_bound_also_where_a_log_grows_while_it_is_read(
     monkeypatch.setattr(os, "fdopen", opened)
     text = process_end.last_words(tmp_path / "log")
     assert 100 < len(text) <= process_end.LAST_WORDS_BYTES
+
+
+PRINTED = "hunter2-very-secret"
+
+
+@pytest.mark.parametrize("before", range(len(PRINTED) + 2))
+@pytest.mark.parametrize("size", [40, 1000])
+def test_no_copy_and_no_last_words_have_a_secret_or_a_part_of_it(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, size: int
+) -> None:
+    """Wherever it is: across two pieces, where a long log is cut, where its end begins."""
+    monkeypatch.setattr(server_files, "_PIECE_BYTES", 32)
+    monkeypatch.setattr(server_files, "COPIED_BYTES", 200)
+    monkeypatch.setattr(process_end, "LAST_WORDS_BYTES", 100)
+    hidden = Hidden([PRINTED, "a"])
+    log.write_text("." * before + f"{PRINTED}-" * (size // 20))
+    server_files.keep(log, tmp_path / "copy", hidden)
+    copy, words = (tmp_path / "copy").read_text(), process_end.last_words(log, hidden=hidden)
+    for text in (copy, words):
+        assert {*text.replace("bytes are left out here", "")} <= {*".-*[] \n0123456789"}
+        assert "*" in text
+    assert copy.startswith("." * before + "*")
+    assert words.endswith("***-")
+
+
+def test_a_copy_without_secrets_is_the_file(log: Path, tmp_path: Path) -> None:
+    text = os.urandom(3 << 20)
+    log.write_bytes(text)
+    server_files.keep(log, tmp_path / "copy", Hidden(["hunter2-very-secret"]))
+    assert (tmp_path / "copy").read_bytes() == text

@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -170,16 +171,17 @@ class Vm(Place):
 
     def leave(self) -> None:
         """Remove what is left of it; what cannot be is left to `restore`."""
-        if self._guest is not None:
-            self._guest.stop(term_s=0.0)
-            self._guest = None
-        for part in (self._libvirt, self._storage):
-            if part is not None:
-                part.leave()
-        self._libvirt = self._storage = None
-        if self._made is not None:
-            self._made.unmake()
+        guest, own = self._guest, (self._storage, self._libvirt)
+        self._guest = self._storage = self._libvirt = None
         self._host, self._tap = netns.UNKNOWN, ""
+        with ExitStack() as every:  # the last first, and each whatever became of the others
+            if self._made is not None:
+                every.callback(self._made.unmake)
+            for part in own:
+                if part is not None:
+                    every.callback(part.leave)
+            if guest is not None:
+                every.callback(guest.stop, term_s=0.0)
 
     def free_port(self) -> int:
         """Any: no one else is in the guest, which is not there yet."""

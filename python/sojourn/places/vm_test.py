@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sojourn.errors import HostFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.install.part import Part
 from sojourn.places import netns, network, proc, remains, vm
 from sojourn.places.guest import starting, testing, trial
@@ -74,6 +74,24 @@ def test_its_links_are_those_that_were_made_and_none_when_it_was_left(
     assert place.guest_links == GuestLinks(tap=names[0], storage=storage.link)
     place.leave()
     assert place.guest_links is None
+
+
+def test_a_guest_that_cannot_be_killed_keeps_nothing_else_from_being_unmade(
+    done: list[str], tmp_path: Path
+) -> None:
+    def hangs(**_: object) -> None:
+        raise RunFault("process 7 cannot be killed", at="state D", fix="look at dmesg")
+
+    place, book = Vm(), Book(done)
+    place.enter(book)
+    left: list[str] = []
+    place._storage = SimpleNamespace(link="s", leave=lambda: left.append("disk"))  # type: ignore[assignment]
+    place._guest = SimpleNamespace(stop=hangs)  # type: ignore[assignment]
+    with pytest.raises(RunFault, match="cannot be killed"):
+        place.leave()
+    assert left == ["disk"]
+    assert not book.open
+    assert not list(tmp_path.glob("sojourn-*"))
 
 
 def test_what_is_refused_on_the_way_unmakes_what_was_made(

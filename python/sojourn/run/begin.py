@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
-from sojourn.places import Address, Launch, proc, process, process_end
+from sojourn.places import Address, Launch, proc, process
 from sojourn.places.pinning import Workers
 from sojourn.run import attach, fill, grouping, reached, shielded, signals, work
 from sojourn.run.journal import Journal
@@ -200,7 +200,7 @@ def _stayed(live: RunningService, died: RunFault) -> RunFault:
 
 def _silent(live: RunningService, within_s: float) -> RunFault:
     """That it did not answer in time, with what it says, or where it listens instead."""
-    words = process_end.last_words(live.log) or "none"
+    words = live.last_words() or "none"
     at, fix = f"{live.address}: {' '.join(live.argv)}", f"its last words: {words}"
     time_s = f"within {within_s:.0f} s of its start"
     if why := capabilities.not_ready(live.service, live.address, ANSWER_S):

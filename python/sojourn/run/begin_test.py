@@ -91,3 +91,15 @@ def test_one_that_goes_to_the_background_is_advised_to_stay(
     with pytest.raises(RunFault, match="before it answered") as caught:
         begin._is_ready(live, Start(program=Path("web"), ready_s=60.0))
     assert ("in the foreground" in caught.value.fix) is is_advised
+
+
+def test_a_secret_that_a_service_prints_is_in_no_record(
+    live: RunningService, tmp_path: Path
+) -> None:
+    live.start = Start(program=Path("web"), secrets=("hunter2-very-secret",))
+    live.log.write_text("API_KEY=hunter2-very-secret\nlistening\n")
+    point = tmp_path / "point"
+    point.mkdir()
+    live.keep_log(point)
+    assert (point / "service.log").read_text() == "API_KEY=***\nlistening\n"
+    assert live.last_words() == "API_KEY=*** | listening"

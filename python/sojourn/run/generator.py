@@ -12,6 +12,7 @@ import os
 import select
 import signal
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -114,13 +115,16 @@ def together(
     try:
         for nth, (job, files) in enumerate(parts):
             owner = owners[nth] if owners else nth
-            made = _start(job, files, ledger, watcher.every_s, watcher.groups(owner))
-            started.append(_Started(job, files, *made))
+            groups = watcher.groups(owner)
+            with signals.deaf():  # until it is among those that are ended
+                made = _start(job, files, ledger, watcher.every_s, groups)
+                started.append(_Started(job, files, *made))
             watcher.started(owner, made[0])
         _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
-        for one in started:
-            one.end()
+        with ExitStack() as every:  # each is ended, also if a ^C comes while another is
+            for one in reversed(started):
+                every.callback(one.end)
     for one in started:  # one that failed says why, and those that were ended for its sake do not
         if one.has_failed:
             raise _fault(one.ended, one.files)
@@ -135,25 +139,24 @@ def _start(
     # A study puts its runs together, so each gives its own quantile's verdict (M28).
     disk.keep_json(files.job, {"schema": JOB_SCHEMA, "pooled": True, **how.job}, indent=1)
     files.result.unlink(missing_ok=True)
-    with signals.deaf():
-        started = process.start(
-            PROGRAM,
-            [
-                *(program, "--job", "-", "--json", how.result),
-                *("--progress", "json", "--progress-every", f"{every_s:g}s"),
-            ],
-            cwd=how.folder,
-            user=how.user,
-            keeps=unprivileged.CAPABILITIES,
-            ledger=ledger,
-            log=files.log,
-            stdin=files.job,
-            cpus=_cpus(job),
-            has_stderr_pipe=True,
-            is_first=True,
-            variables=environment.of(job),
-            groups=groups,
-        )
+    started = process.start(
+        PROGRAM,
+        [
+            *(program, "--job", "-", "--json", how.result),
+            *("--progress", "json", "--progress-every", f"{every_s:g}s"),
+        ],
+        cwd=how.folder,
+        user=how.user,
+        keeps=unprivileged.CAPABILITIES,
+        ledger=ledger,
+        log=files.log,
+        stdin=files.job,
+        cpus=_cpus(job),
+        has_stderr_pipe=True,
+        is_first=True,
+        variables=environment.of(job),
+        groups=groups,
+    )
     return started, how
 
 

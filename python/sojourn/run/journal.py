@@ -55,7 +55,7 @@ class Journal:
         self._file = file
         self._count = self._size = 0
         self._most = COMPACT_BYTES  # from this size on, it is begun anew
-        self._lab = b""
+        self._lab = self._late = b""  # late: lines that the disk did not take
         self._open: dict[int, bytes] = {}  # the lines of what is to be undone
         self._lock = threading.RLock()  # a thread may turn knobs while load runs
 
@@ -92,8 +92,9 @@ class Journal:
         """
         with self._lock:
             self._count += 1
-            self._open[self._count] = line = _as_line(event=kind, entry=self._count, **facts)
-            self._write(line)
+            line = _as_line(event=kind, entry=self._count, **facts)
+            self._add(line)  # what cannot be noted is not done, so nothing of it is open
+            self._open[self._count] = line
             return self._count
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
@@ -105,10 +106,17 @@ class Journal:
         return self.note("folder", path=str(path))
 
     def undone(self, entry: int) -> None:
-        """Note that nothing is left to be undone for an entry."""
+        """Note that nothing is left to be undone for an entry.
+
+        A full disk must not keep the lab from undoing the others. What could not be crossed out is
+        so with the next line, or with the file; if the lab is killed before, `restore` finds
+        nothing of it.
+        """
         with self._lock:
             self._open.pop(entry, None)
-            self._write(_as_line(event="undone", entry=entry))
+            self._late += _as_line(event="undone", entry=entry)
+            with contextlib.suppress(RunFault):
+                self._add()
             is_large = self._size >= self._most
             if is_large and self._size >= 2 * sum(map(len, self._open.values())):
                 self._most = 2 * self._size  # where it cannot be, it is tried again later
@@ -153,6 +161,12 @@ class Journal:
         self._file.close()  # it was locked until its name was gone
         self._file = os.fdopen(handle, "wb", buffering=0)
         self.path, self._size = self.path.with_name(name), len(text)
+        self._late = b""
+
+    def _add(self, line: bytes = b"") -> None:
+        """Write what is late, and a line."""
+        self._write(self._late + line)
+        self._late = b""
 
     def _write(self, line: bytes) -> None:
         """Write a line through to the disk, or nothing of it: half of one would spoil the next."""

@@ -13,6 +13,7 @@ from sojourn.host import Placement
 from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places import Address, Place, proc, process_end, server_files
 from sojourn.places.foreign import Foreign
+from sojourn.places.hidden import Hidden
 from sojourn.places.local import Local
 from sojourn.places.place import GuestLinks
 from sojourn.places.proc import Stat
@@ -178,7 +179,7 @@ class RunningService:
         ended = self.process.poll() if self.process else None
         if ended is None:
             return None
-        words = process_end.last_words(self.log)
+        words = self.last_words()
         return RunFault(
             f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
             at=f"{' '.join(self.argv)}",
@@ -191,10 +192,18 @@ class RunningService:
         """Whether it answers a request now, in the time that its requests may take."""
         return self.service.ready(self.address, max(ANSWER_S_MAX, self.reply_s))
 
+    @property
+    def _hidden(self) -> Hidden:
+        return Hidden(self.start.secrets if self.start else ())
+
+    def last_words(self) -> str:
+        """The end of its log without its secrets; "" if it is empty."""
+        return process_end.last_words(self.log, hidden=self._hidden)
+
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""
         with contextlib.suppress(OSError):
-            server_files.keep(self.log, folder / LOG)
+            server_files.keep(self.log, folder / LOG, self._hidden)
 
     def keep_reports(self, folder: Path) -> None:
         """Keep what it wrote when it ended, in the folder of the last point it served."""

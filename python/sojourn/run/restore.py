@@ -76,6 +76,10 @@ def _one(entry: Entry, result: Left, tree: Tree) -> Undone | None:
         return known_kinds[entry.kind](entry, result)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         return _passed(result, f"entry {entry.number}, '{entry.kind}': {error}")
+    except OSError as error:  # a sandbox may refuse even to look; others are undone all the same
+        what = f"entry {entry.number}, '{entry.kind}', of journal {result.path}"
+        how = f"cannot be undone here: {error.strerror or error}"
+        return Undone(what=what, how=how, is_done=False)
 
 
 def _passed_over(result: Left) -> list[Undone]:

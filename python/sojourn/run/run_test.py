@@ -94,6 +94,23 @@ def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Sign
 
 
 @pytest.mark.usefixtures("signals_end")
+@pytest.mark.parametrize("number", signals.ENDING)
+def test_a_signal_that_was_put_off_is_obeyed_also_where_a_start_fails(
+    number: signal.Signals,
+) -> None:
+    """A ^C while a server did not start was lost, and the study went on with its next point."""
+
+    def start() -> None:
+        with signals.deaf():
+            os.kill(os.getpid(), number)
+            raise RunFault("memcached cannot be started", at="memcached", fix="try it by hand")
+
+    with pytest.raises(signals.Interrupted) as caught, signals.ending_in_order():
+        start()
+    assert isinstance(caught.value.__context__, RunFault)
+
+
+@pytest.mark.usefixtures("signals_end")
 def test_a_signal_that_was_put_off_is_obeyed_afterwards() -> None:
     done: list[str] = []
 

@@ -165,20 +165,26 @@ class Scene:
         newest = self._entered[-1] if self._entered else None
         is_neighbour = newest is not None and newest.role is Role.NEIGHBOUR
         party = str(getattr(newest, "text", what)) if is_neighbour else ""
-        with signals.deaf():
-            made = process.start(
-                what,
-                argv,
-                cwd=self.folder,
-                ledger=self.book,
-                log=self.folder / log,
-                cpus=cpus,
-                has_stderr_pipe=has_stderr_pipe,
-                is_first=is_first,
-                groups=self.groups(party) if party else (),
-            )
-        if party:
-            self.admit(party, made)
+        made: Process | None = None
+        try:
+            with signals.deaf():
+                made = process.start(
+                    what,
+                    argv,
+                    cwd=self.folder,
+                    ledger=self.book,
+                    log=self.folder / log,
+                    cpus=cpus,
+                    has_stderr_pipe=has_stderr_pipe,
+                    is_first=is_first,
+                    groups=self.groups(party) if party else (),
+                )
+            if party:
+                self.admit(party, made)
+        except BaseException:
+            if made is not None:  # its actor does not know of it yet
+                self.end(made)
+            raise
         return made
 
     def groups(self, party: str) -> tuple[Path, ...]:

@@ -46,7 +46,8 @@ def ending_in_order() -> Iterator[None]:
 def deaf() -> Iterator[None]:
     """Put off signals that would end the lab until this block is through; then obey them.
 
-    For what must be done whole: a server is started and noted, or stopped and crossed out. Each is
+    For what must be done whole: a server is started and noted, or stopped and crossed out. A block
+    that fails is through as well: the lab would else go on with its next point. Each signal is
     obeyed once, in order: the first may be one that ends nothing, as SIGHUP is for a manager.
     """
     heard: list[int] = []
@@ -55,10 +56,12 @@ def deaf() -> Iterator[None]:
         del frame
         heard.append(number)
 
-    with _handling(put_off):
-        yield
-    for number in dict.fromkeys(heard):  # the one that ends the lab leaves the rest
-        signal.raise_signal(number)
+    try:
+        with _handling(put_off):
+            yield
+    finally:
+        for number in dict.fromkeys(heard):  # the one that ends the lab leaves the rest
+            signal.raise_signal(number)
 
 
 @contextmanager

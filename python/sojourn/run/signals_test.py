@@ -6,11 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from sojourn.run import signals
+from sojourn.errors import RunFault
+from sojourn.places import process
+from sojourn.run import generator, signals
+from sojourn.run.generator_job import Files
+from sojourn.run.testing_scene import new_ledger, new_scene
 
 LAB = """
 import os, signal, sys
@@ -67,3 +74,79 @@ def test_a_signal_that_ends_nothing_hides_no_later_one() -> None:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def stopped_at_once(ended: list[str]) -> Any:
+    """A program that has just started, when somebody types ^C."""
+
+    def stop(**_: object) -> None:
+        ended.append("it")
+
+    os.kill(os.getpid(), signal.SIGINT)
+    return SimpleNamespace(pid=1, grouped=("", ""), stderr=None, poll=lambda: None, stop=stop)
+
+
+@pytest.fixture
+def signals_end() -> Iterator[None]:
+    """pytest may be started with the signals ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("signals_end")
+def test_a_generator_that_starts_as_the_lab_is_ended_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was in the journal, and among no one's programs."""
+    ended: list[str] = []
+    how: Any = SimpleNamespace(take_over=lambda _: None)
+    monkeypatch.setattr(generator, "_start", lambda *_: (stopped_at_once(ended), how))
+    job = {"target": "null:", "duration": "1s", "warmup": "0s"}
+    ledger: Any = SimpleNamespace()
+    with pytest.raises(signals.Interrupted), signals.ending_in_order():
+        generator.run(job, Files.named(tmp_path, "load"), ledger)
+    assert ended == ["it"]
+
+
+@pytest.mark.usefixtures("signals_end")
+def test_a_neighbour_that_starts_as_the_lab_is_ended_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(process, "start", lambda *_, **__: stopped_at_once(ended))
+    with new_ledger(tmp_path) as ledger:
+        scene = new_scene(tmp_path, ledger)
+        with pytest.raises(signals.Interrupted), signals.ending_in_order():
+            scene.start("neighbour", ["it"], log="log", cpus=(0,))
+    assert ended == ["it"]
+
+
+@pytest.mark.usefixtures("signals_end")
+def test_all_generators_are_ended_if_a_signal_comes_while_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+
+    def stop(nth: int) -> None:
+        ended.append(nth)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def start(*_: object) -> tuple[Any, Any]:
+        nth = len(made)
+        made.append(nth)
+        process = SimpleNamespace(pid=1, stderr=None, poll=lambda: None, stop=lambda **_: stop(nth))
+        return process, SimpleNamespace(take_over=lambda _: None)
+
+    def follow(*_: object) -> None:
+        raise RunFault("the server ended", at="here", fix="nothing")
+
+    made: list[int] = []
+    monkeypatch.setattr(generator, "_start", start)
+    monkeypatch.setattr(generator, "_follow", follow)
+    job = {"target": "null:", "duration": "1s", "warmup": "0s"}
+    parts = [(job, Files.named(tmp_path, name)) for name in "ab"]
+    ledger: Any = SimpleNamespace()
+    with pytest.raises(signals.Interrupted), signals.ending_in_order():
+        generator.together(parts, ledger)
+    assert ended == [0, 1]

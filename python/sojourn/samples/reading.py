@@ -214,7 +214,8 @@ def not_one(at: Path) -> tuple[str, ...]:
 def _not_as_asked(name: str, results: Mapping[str, Any]) -> str:
     """`name`: its key, with which its logs are named too."""
     if died := results.get("died"):
-        return f"neighbour died: {results['kind']} {died[0]} while load ran; see {name}-0.log"
+        log = results.get("died_log") or f"{name}-0.log"
+        return f"neighbour died: {results['kind']} {died[0]} while load ran; see {log}"
     if why := results.get("not_held"):
         return f"neighbour {results['kind']} did not hold its intensity: {why}"
     return ""

@@ -225,10 +225,10 @@ def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -
 
 def test_the_log_of_the_neighbour_that_died_is_named(tmp_path: Path, point: Point) -> None:
     folder = made.put(tmp_path, point, made.result([1e6]))
-    second = {"kind": "noise", "died": ["on CPU 1 was killed by SIGKILL"]}
+    second = {"kind": "noise", "died": ["was killed"], "died_log": "neighbour_2-1.log"}
     host = {"neighbour": {"kind": "spin", "died": []}, "neighbour_2": second}
     (folder / "host.json").write_text(json.dumps({"others_on_server_share": 0.0, **host}))
-    assert "see neighbour_2-0.log" in "; ".join(samples.read(folder).reasons)
+    assert "see neighbour_2-1.log" in "; ".join(samples.read(folder).reasons)
 
 
 @pytest.mark.parametrize(

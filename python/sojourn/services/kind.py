@@ -54,6 +54,7 @@ class Start:
         program: by its full path.
         words: arguments after the program's name.
         variables: beside those that each program has; their values are no one else's to see.
+        secrets: values among them that no record may have.
         open_files: files and connections that a process of it may have open; 0: as the lab.
         ready_s: how long it may take to be ready, s, if that is longer than its place allows.
         stop: the signal that asks it to end.
@@ -65,6 +66,7 @@ class Start:
     program: Path
     words: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
     open_files: int = 0
     ready_s: float = 0.0
     stop: signal.Signals = signal.SIGTERM

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +13,6 @@ import pytest
 
 from sojourn import extras, host, programs
 from sojourn.actors import neighbours
-from sojourn.actors.actor import Role
 from sojourn.actors.kind import named
 from sojourn.actors.neighbours import driven, fio, iperf3, stress
 from sojourn.drive import pace
@@ -78,6 +75,7 @@ def test_a_study_names_a_program_and_how_much_of_it(
         ("stress:memrate@150%", "500MB/s"),
         ("fio:randwrite@50%", "50MB/s"),
         ("fio:trim", "randwrite"),
+        ("fio:read,size=4KiB", "a larger size="),
         ("iperf3:udp", "iperf3:udp@50MB/s"),
         ("iperf", "did you mean iperf3"),
     ],
@@ -125,27 +123,6 @@ def test_a_package_that_is_missing_is_put_into_this_python(monkeypatch: pytest.M
 def test_a_disk_that_cannot_take_the_file_is_this_machines(text: str) -> None:
     with pytest.raises(AbsentFault):
         _driven(text).check(host.read(sample_s=0))
-
-
-@pytest.mark.usefixtures("everything")
-def test_files_of_all_copies_together_take_a_quarter_of_the_disk(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    free = SimpleNamespace(f_bavail=1000, f_frsize=1 << 20)
-    monkeypatch.setattr(os, "statvfs", lambda _: free)
-    actor = _driven(f"fio:read,where=server,size=100MiB,folder={tmp_path}")
-    actor.check_copies(1)
-    actor.check_room({Role.SERVICE: (1, 2), Role.NEIGHBOUR: ()})
-    with pytest.raises(AbsentFault, match="300 MiB for 3 files"):
-        actor.check_room({Role.SERVICE: (1, 2, 3), Role.NEIGHBOUR: ()})
-
-
-@pytest.mark.usefixtures("everything")
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "data"
-    path.touch(mode=0o777)
-    with pytest.raises(AbsentFault, match="is not there"):
-        _driven(f"fio:read,folder={path}").check(host.read(sample_s=0))
 
 
 @pytest.mark.usefixtures("everything")

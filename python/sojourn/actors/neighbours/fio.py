@@ -8,21 +8,20 @@ Its file has no name, so nothing is left however it ends.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from sojourn import programs, units
 from sojourn.actors.kind import NamedKind, much
+from sojourn.actors.neighbours import on_disk
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import FREE, where_param
-from sojourn.errors import AbsentFault
+from sojourn.errors import SpecFault
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
 PROGRAM, FIX = "fio", "apt install fio"
 OP, HELD, SIZE, BLOCK, FOLDER, DIRECT = "op", "rate", "size", "block", "folder", "direct"
 OPS = ("randwrite", "randread", "write", "read")
-FREE_MAX = 0.25  # of the free space, for its file
 BYTES = r"[1-9]\d*(KiB|MiB|GiB)"
 
 PARAMS = (
@@ -75,36 +74,29 @@ class Fio(Driven):
             AbsentFault: there is no such folder here, or no room in it.
         """
         super().check(facts)
-        folder = self._params[FOLDER]
-        if not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):  # noqa: PTH112
-            raise AbsentFault(
-                f"the folder {folder} of neighbour fio is not there, or cannot be written",
-                at=f"neighbour fio, {FOLDER} = {folder}",
-                fix=f"give {FOLDER}= one on the disk that is meant",
-            )
         self.check_copies(1)
 
     def check_copies(self, count: int) -> None:
-        """Refuse files that take more than a quarter of the free space, all together.
+        """Refuse files that the folder cannot take, those of all copies together.
 
         Raises:
-            AbsentFault: there is no room for them.
+            AbsentFault: it is not there, is on no disk, or has no room.
         """
-        folder, size = self._params[FOLDER], count * units.parse_bytes(self._params[SIZE])
-        stat = os.statvfs(folder)
-        most = int(stat.f_bavail * stat.f_frsize * FREE_MAX)
-        if size > most:
-            files = "a file" if count == 1 else f"{count} files, one a copy,"
-            raise AbsentFault(
-                f"neighbour fio wants {size >> 20} MiB for {files} and a quarter of the free space "
-                f"of {folder} is {most >> 20} MiB",
-                at=f"neighbour fio, {SIZE} = {self._params[SIZE]}",
-                fix=f"give a smaller {SIZE}=, or another {FOLDER}=",
-            )
+        on_disk.check(KIND.name, self._params[FOLDER], units.parse_bytes(self._params[SIZE]), count)
 
 
 def build(params: Mapping[str, str]) -> Fio:
-    """A job of fio for each CPU of its place."""
+    """A job of fio for each CPU of its place.
+
+    Raises:
+        SpecFault: a block is larger than the file.
+    """
+    if units.parse_bytes(params[BLOCK]) > units.parse_bytes(params[SIZE]):
+        raise SpecFault(
+            f"a block of {params[BLOCK]} is larger than the file of {params[SIZE]}",
+            at=f"neighbour fio, {BLOCK} = {params[BLOCK]}",
+            fix=f"give a smaller {BLOCK}=, or a larger {SIZE}=",
+        )
     return Fio(
         KIND.name,
         params,

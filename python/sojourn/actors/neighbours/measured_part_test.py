@@ -106,3 +106,14 @@ def test_who_reports_nothing_under_load_is_not_known_to_have_done_it(
     monkeypatch.setattr(actor, "go", lambda: None)
     actor.leave()
     assert ("not_held" in actor.saw()["neighbour"]) is not is_stopped
+
+
+def test_the_log_of_the_task_that_died_is_named(tmp_path: Path) -> None:
+    """It was the first task's, whichever had died."""
+    actor: Any = Neighbour("spin", "server", lambda: ())
+    dead = SimpleNamespace(pid=1, poll=lambda: SimpleNamespace(text="was killed by SIGKILL"))
+    actor.number, actor._stage, actor._tasks = 2, stage(tmp_path), [(0, Task()), (3, dead)]
+    actor.leave()
+    seen = actor.saw()["neighbour_2"]
+    assert seen["died"] == ["on CPU 3 was killed by SIGKILL"]
+    assert seen["died_log"] == "neighbour_2-1.log"

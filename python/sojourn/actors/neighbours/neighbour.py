@@ -94,6 +94,7 @@ class Neighbour(Actor):
         self._first_s = first_s
         self._begun_ns = 0
         self._died: list[str] = []
+        self._died_log = ""  # of the first of them
         self._progress: progress.Progress | None = None
         self._stage: Stage | None = None
         self._tasks: list[tuple[int, Process]] = []
@@ -209,9 +210,10 @@ class Neighbour(Actor):
         if self._was_held:
             self.go()
         ended_ns = time.monotonic_ns()
-        for cpu, task in self._tasks:
+        for number, (cpu, task) in enumerate(self._tasks):
             if ended := task.poll():
                 self._died.append(f"on CPU {cpu} {ended.text}")
+                self._died_log = self._died_log or self._log_name(number)
         with ExitStack() as stack:
             for cpu, task in self._tasks:
                 stack.callback(self._end, cpu, task)
@@ -277,7 +279,8 @@ class Neighbour(Actor):
             seen["not_held"] = "" if self._was_held else self._progress.problem
         elif self._counts and self._used_s and not self._was_held:
             seen["not_held"] = "it finished no piece of work within the load: measure for longer"
-        return {f"neighbour{self._mark}": {**seen, "died": self._died}}
+        log = {"died_log": self._died_log} if self._died else {}
+        return {f"neighbour{self._mark}": {**seen, "died": self._died, **log}}
 
 
 def yielding(argv: Sequence[str]) -> tuple[str, ...]:

@@ -13,10 +13,12 @@ machine that has become slower since an earlier point is not taken for a loss.
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Mapping
 
-from sojourn import programs
+from sojourn import programs, units
 from sojourn.actors.kind import WHERE, NamedKind, much, spaced
+from sojourn.actors.neighbours import on_disk
 from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
 from sojourn.actors.neighbours.ordered import (
     NICE,
@@ -51,6 +53,7 @@ LABELS = {
     "wakeups": "wake-ups",
 }
 KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
+DISK, FOLDER, SIZE, FILE_SIZE = "disk", "folder", "size", "256MiB"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
 RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
@@ -135,6 +138,18 @@ class Noise(Neighbour):
             ) from None
         if done.returncode:
             raise _refused(done.stderr)
+        self.check_copies(1)
+
+    def check_copies(self, count: int) -> None:
+        """Refuse files of a disk's antagonist that the folder cannot take, all together.
+
+        Raises:
+            AbsentFault: it is on no disk, or has no room.
+        """
+        if self._params[KIND_OF] == DISK:
+            folder = self._params[FOLDER] or on_disk.usual() or tempfile.gettempdir()
+            size = units.parse_bytes(self._params[SIZE] or FILE_SIZE)
+            on_disk.check(f"{KIND.name}:{DISK}", folder, size, count)
 
 
 def _refused(text: str) -> SpecFault:
@@ -150,6 +165,8 @@ def _refused(text: str) -> SpecFault:
 
 def argv(params: Mapping[str, str]) -> tuple[str, ...]:
     """The command of one task."""
+    if params[KIND_OF] == DISK and not params[FOLDER]:
+        params = {**params, FOLDER: on_disk.usual()}
     inputs = [f"--param={name}={params[name]}" for name in OTHERS if params[name]]
     program = str(programs.find(PROGRAM, fix="run `make build`"))
     words = (

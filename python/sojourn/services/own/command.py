@@ -106,13 +106,13 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyN
         """
         own = disk.with_home("~")  # a number without an account may have none
         home = (f"HOME={own}",) if self.as_self and own.is_absolute() else ()
+        secrets = {one.name: one.read() for one in self.environment if one.is_secret}
+        others = (one for one in self.environment if not one.is_secret)
         return Start(
             program=self.env,
             words=("-C", str(self.folder), *home, *self.filled(self.words, address, work)),
-            variables={
-                one.name: one.read() if one.is_secret else self.put(one.text, address, work)
-                for one in self.environment
-            },
+            variables={one.name: self.put(one.text, address, work) for one in others} | secrets,
+            secrets=tuple(secrets.values()),
             ready_s=self.ready_s,
             stop=self.stop,
             stop_s=self.stop_s,

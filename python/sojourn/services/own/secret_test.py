@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sojourn.errors import Fault, HostFault, SpecFault
+from sojourn.places import Address
+from sojourn.services import Allowance, build
 from sojourn.services.clients import where
 from sojourn.services.own import secret
 
@@ -193,3 +196,16 @@ def test_a_secret_in_a_target_is_refused_without_its_value(target: str) -> None:
 )
 def test_numbers_items_and_short_keys_are_asked_for_as_ever(query: str) -> None:
     assert where.parse(f"http://h/a?{query}", at="t").path == f"/a?{query}"
+
+
+def test_a_command_names_the_values_that_its_log_must_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that prints its environment wrote them into the record."""
+    monkeypatch.setenv("SOJOURN_TEST", HIDDEN)
+    words = 'API_KEY=env:SOJOURN_TEST MODE=fast AT="{host}:{port}"'
+    allowance = Allowance(cpus=1, memory_bytes=1 << 30)
+    made: Any = build("command", {"argv": "true {port}", "environment": words}, allowance)
+    start = made.start(tmp_path, Address("127.0.0.1", 1))
+    assert start.secrets == (HIDDEN,)
+    assert start.variables == {"API_KEY": HIDDEN, "MODE": "fast", "AT": "127.0.0.1:1"}
