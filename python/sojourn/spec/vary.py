@@ -15,6 +15,7 @@ from sojourn.spec.keys import EACH
 from sojourn.spec.levels import levels_of
 
 LOADS = {"load": "fractions", "rate": "rates"}
+_SAY_LOADS = (*LOADS, *(f"run.{key}" for key in LOADS.values()))
 
 
 def apply(
@@ -47,12 +48,14 @@ def apply(
         return []  # the model refuses it
     known = dict(inputs)
     seen: set[str] = set()
-    taken = {place for text in overrides for place in _places(table, _key_of(text))}
+    by_set = [_key_of(text).removeprefix("factors.") for text in overrides]
+    taken = {place for key in by_set for place in _places(table, key)}
     for text in varied:
         at = f"--vary {text}"
         try:
             key, levels = _split(text)
             places = _untaken(table, key, taken)
+            _refuse_other_loads(key, (*by_set, *seen))
         except ValueError as error:
             what, _, fix = str(error).partition("; ")
             spec_faults.append(SpecFault(what, at=at, fix=fix))
@@ -105,6 +108,13 @@ def _untaken(
     if places & taken:
         raise ValueError(f"{key} is given twice; give it once, with all its levels")
     return places
+
+
+def _refuse_other_loads(key: str, others: Collection[str]) -> None:
+    """ValueError where the loads come from a second option, of which one would have no effect."""
+    other = next((one for one in others if key in LOADS and one in _SAY_LOADS), "")
+    if other:
+        raise ValueError(f"{key} and {other} both say the loads; leave one of them out")
 
 
 def _key_of(text: str) -> str:
