@@ -155,9 +155,8 @@ class ServiceSpec(Model):
     @model_validator(mode="before")
     @classmethod
     def _label_defaults_to_kind(cls, data: object) -> object:
-        is_open = isinstance(data, dict) and data.get("label", "") == ""  # 0 is a wrong label
-        if is_open and isinstance(data.get("kind"), str):
-            return {**data, "label": data["kind"]}
+        if isinstance(data, dict) and data.get("label", "") == "":  # 0 is a wrong label
+            return {**data, "label": data["kind"]} if isinstance(data.get("kind"), str) else data
         return data
 
     @model_validator(mode="after")
