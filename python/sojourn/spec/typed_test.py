@@ -87,6 +87,26 @@ def test_loads_that_are_asked_in_two_ways_are_refused(
         spec.load(put(tmp_path, MINIMAL), overrides=sets, varied=varied)
 
 
+@pytest.mark.parametrize(
+    ("in_file", "typed", "rates", "fractions"),
+    [
+        ("fractions = [0.1, 0.2]", 'run.rates=["1k"]', ("1k",), ()),
+        ('rates = ["1k"]', "run.fractions=[0.3]", (), (0.3,)),
+    ],
+)
+def test_loads_that_are_set_take_the_place_of_those_in_the_file(
+    *,
+    in_file: str,
+    typed: str,
+    rates: tuple[str, ...],
+    fractions: tuple[float, ...],
+    tmp_path: Path,
+) -> None:
+    path = put(tmp_path, MINIMAL.replace("[run]", f"[run]\n{in_file}"))
+    study = spec.load(path, overrides=(typed,))
+    assert (study.run.rates, study.run.fractions) == (rates, fractions)
+
+
 def test_levels_that_are_set_and_varied_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecFault, match="is given twice"):
         spec.load(

@@ -158,6 +158,7 @@ def _loads(
     run = table.setdefault("run", {})
     if not isinstance(factors, Mapping) or not isinstance(run, dict):
         return []
+    _replace_other_loads(run, origin)
     table["factors"] = {key: levels for key, levels in factors.items() if key not in LOADS}
     faults: list[SpecFault] = []
     for word, key in LOADS.items():
@@ -168,11 +169,18 @@ def _loads(
             what, fix = f"loads stand in factors.{word} and in run.{key}", "leave one of them out"
             faults.append(SpecFault(what, at=where(("factors", word)), fix=fix))
             continue
-        if at:  # the command line's loads are those of the study, however the file gives them
-            run.pop("rates" if key == "fractions" else "fractions", None)
-            origin["run", key] = at
         run[key] = factors[word]
+        if at:
+            origin["run", key] = at
+            _replace_other_loads(run, origin)
     return faults
+
+
+def _replace_other_loads(run: dict[str, Any], origin: Mapping[Key, str]) -> None:
+    """The command line's loads are those of the study, however the file gives them."""
+    typed = [key for key in LOADS.values() if ("run", key) in origin]
+    if len(typed) == 1:  # of both the form says that they cannot be
+        run.pop(next(key for key in LOADS.values() if key not in typed), None)
 
 
 def flat(table: object) -> object:
