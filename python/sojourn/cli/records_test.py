@@ -100,6 +100,7 @@ def test_rm_by_age_keeps_a_record_that_says_no_time_and_removes_the_old_ones(
         (("--older-than", "1e999d", "--yes"), Exit.USAGE, "'1e999d' is not a time"),
         (("--older-than", "nand", "--yes"), Exit.USAGE, "'nand' is not a time"),
         (("--older-than=-1d", "--yes"), Exit.USAGE, "'-1d' is not a time"),
+        (("--older-than", "30", "--yes"), Exit.USAGE, "'30' is not a time"),
     ],
 )
 def test_what_is_not_clear_removes_nothing(

@@ -82,12 +82,17 @@ def rm(
     if chosen and not yes:
         _ask(chosen, what)
     act = drop_raw if raw else remove
-    removed = [{"path": record.path, "bytes": act(results, record.path)} for record in chosen]
-    if as_json:
-        put_json(removed)
-    else:
-        for one in removed:
-            put(str(one["path"]))
+    removed: list[dict[str, object]] = []
+    try:
+        for record in chosen:
+            freed = act(results, record.path)
+            removed.append({"path": record.path, "bytes": freed})
+    finally:  # where one cannot be removed, those before it are gone all the same
+        if as_json:
+            put_json(removed)
+        else:
+            for one in removed:
+                put(str(one["path"]))
     say(f"removed: {what}" if chosen else "no record is that old; nothing was removed")
 
 
@@ -162,7 +167,7 @@ def began_s(record: Listed) -> float:
 
 
 def age_s(text: str) -> float:
-    """`30d`, or a time as everywhere.
+    """`30d`, or a time as everywhere, but with its unit: `30` is hardly meant as 30 s.
 
     >>> age_s("30d"), age_s("12h")
     (2592000.0, 43200.0)
@@ -170,7 +175,7 @@ def age_s(text: str) -> float:
     days = text.strip().removesuffix("d")
     try:
         is_days = days != text.strip()
-        nan = float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
+        nan = float(days) * S_PER_DAY if is_days else parse_ns(text, needs_unit=True) / NS_PER_S
     except ValueError:
         nan = math.nan
     if not 0 <= nan < math.inf:

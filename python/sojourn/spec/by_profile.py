@@ -35,7 +35,8 @@ def set_by_profile(
         faults += [SpecFault(what, at=in_file((BY_PROFILE, *key)), fix=fix) for key, what in wrong]
         return
     run = table.get("run", {})
-    name = asked or (run.get("profile") if isinstance(run, dict) else None) or DEFAULT_PROFILE
+    own = (run.get("profile") if isinstance(run, dict) else None) or DEFAULT_PROFILE
+    name = own if asked is None else asked
     for key, value in _leaves(inputs.get(name, {})):
         at = in_file((BY_PROFILE, name, *key))
         if key[0] not in OF_PROFILE:
@@ -98,9 +99,13 @@ def with_profile(
         at = f"{path}:{line_of(text, ('run',))}  run"
         faults.append(SpecFault("run is a table", at=at, fix="write [run] and its keys below"))
         run = {}
-    name = asked or run.get("profile", DEFAULT_PROFILE)
+    name = run.get("profile", DEFAULT_PROFILE) if asked is None else asked
     if not isinstance(name, str) or name not in PROFILES:
-        at = "--profile" if asked else f"{path}:{line_of(text, ('run', 'profile'))}  run.profile"
+        at = (
+            "--profile"
+            if asked is not None
+            else f"{path}:{line_of(text, ('run', 'profile'))}  run.profile"
+        )
         fix = f"use one of: {', '.join(PROFILES)}"
         faults.append(SpecFault(f"there is no profile '{name}'", at=at, fix=fix))
         name = DEFAULT_PROFILE

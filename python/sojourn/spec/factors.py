@@ -37,6 +37,8 @@ _FIXED = {
     "run.retries": _OF_ALL,
     "run.search.confirm_repeats": _OF_ALL,
 }
+_OF_DESIGN = "it says which combinations are measured; set it with --set, or in the file"
+_FIXED_TABLES = {"design": _OF_DESIGN, "factors": _OF_DESIGN, "profiles": _FIXED["run.profile"]}
 
 
 def mistakes(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
@@ -63,6 +65,11 @@ def _of_keys(study: Study) -> Iterator[Mistake]:
     for key in study.factors:
         if problem := _refused(study, key):
             yield (("factors", key), *problem)
+            continue
+        if (head := key.partition(".")[0]) not in table:
+            meant = near(head, table)
+            fix = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(table)}"
+            yield (("factors", key), f"a study has no key '{head}'", fix)
             continue
         try:
             paths = keys.paths_of(table, key)
@@ -109,7 +116,7 @@ def _refused(study: Study, key: str) -> tuple[str, str] | None:
     label = keys.service_of(key)
     if key in LOAD_WORDS:
         return f"{key} is not varied here", LOAD_WORDS[key]
-    if why := _FIXED.get(key):
+    if why := _FIXED.get(key) or _FIXED_TABLES.get(key.partition(".")[0]):
         return f"{key} cannot be varied", why
     if key in {f"services.{label}.label", f"services.{keys.EACH}.label"}:
         return f"{key} cannot be varied", "it names the service; leave the factor out"

@@ -30,6 +30,7 @@ _WANTED = {
     "mapping_type": "a table of keys",
     "dict_type": "a table of keys",
 }
+_SCALAR = "a number, text in quotes, or true or false"
 
 
 def dotted(key: Sequence[str | int]) -> str:
@@ -42,11 +43,15 @@ def dotted(key: Sequence[str | int]) -> str:
 
 def mistakes(error: ValidationError, table: Mapping[str, Any]) -> Iterator[Mistake]:
     """One mistake for each key of the file; what each branch of a union says is one of them."""
-    results: dict[Key, Mistake] = {}
+    details: dict[Key, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
-        key = _key(detail, table)
-        results.setdefault(key, (key, *_explain(detail, table)))
-    yield from results.values()
+        details.setdefault(_key(detail, table), []).append(detail)
+    for key, every in details.items():
+        if {"bool_type", "string_type"} <= {detail["type"] for detail in every}:
+            what = f"{dotted(key)} is {_shown(every[0]['input'])}, not {_SCALAR}"
+            yield key, what, f"write {_SCALAR}"
+        else:
+            yield (key, *_explain(every[0], table))
 
 
 def together(spec_faults: Sequence[SpecFault]) -> SpecFault:
@@ -138,15 +143,21 @@ def _shown(value: object) -> str:
 def _key(detail: ErrorDetails, table: Mapping[str, Any]) -> Key:
     """Where a mistake stands; what is wrong between keys may say itself which of them it is."""
     within = getattr(detail.get("ctx", {}).get("error"), "key", ())
-    return _in_table((*detail["loc"], *within), table)
+    may_lack = detail["type"] not in _WANTED  # of a type is only what is there
+    return _in_table((*detail["loc"], *within), table, may_lack=may_lack)
 
 
-def _in_table(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:
-    """The part of pydantic's location that the file has: union branches are left out."""
+def _in_table(location: Sequence[str | int], table: Mapping[str, Any], *, may_lack: bool) -> Key:
+    """The part of pydantic's location that the file has: union branches are left out.
+
+    With `may_lack` the last part may be a key that is missing there.
+    """
     key: list[str | int] = []
     node: Any = table
     for depth, part in enumerate(location):
-        if isinstance(node, Mapping) and (part in node or depth == len(location) - 1):
+        if isinstance(node, Mapping) and (
+            part in node or (may_lack and depth == len(location) - 1)
+        ):
             key.append(part)
             node = node.get(part)
         elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):

@@ -52,6 +52,7 @@ def _index(entries: list[Any], name: str, at: str) -> int:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        table = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):  # no TOML, or a number of more digits than Python reads
         return text.strip()
+    return table["value"] if len(table) == 1 else text.strip()  # further lines are no keys

@@ -24,7 +24,12 @@ def as_texts(inputs: object) -> object:
     if not isinstance(inputs, list | tuple):
         return inputs
     is_plain = [isinstance(one, int | float) and not isinstance(one, bool) for one in inputs]
-    return tuple(f"{one:.10g}" if yes else one for one, yes in zip(inputs, is_plain, strict=True))
+    return tuple(_text(one) if yes else one for one, yes in zip(inputs, is_plain, strict=True))
+
+
+def _text(rate: float) -> str:
+    """A number as a text; an integer may be too large for a float."""
+    return str(rate) if isinstance(rate, int) else f"{rate:.10g}"
 
 
 def ascending(inputs: Sequence[str]) -> tuple[str, ...]:

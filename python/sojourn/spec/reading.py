@@ -19,6 +19,7 @@ from sojourn.spec.by_profile import set_by_profile, with_profile
 from sojourn.spec.faults import Key, Mistake, mistakes, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.overrides import apply_override
+from sojourn.spec.run import raw_mistakes
 from sojourn.spec.studies import STUDIES, find
 from sojourn.spec.text import parse, read_stored, read_text
 from sojourn.spec.where import line_of
@@ -92,7 +93,7 @@ def _known_to(asks: Callable[[object], Iterable[Mistake]] | None) -> tuple[facto
     """Whoever knows mistakes of a study's table that its form does not show."""
     of_services = (kinds.mistakes, *([asks] if asks else []))
     judges = (lambda table, of=of: of(table.get("services")) for of in of_services)
-    return *judges, kinds.actor_mistakes
+    return *judges, kinds.actor_mistakes, raw_mistakes
 
 
 def _leave_out_retired(table: dict[str, Any]) -> None:

@@ -5,7 +5,8 @@ Every field's description is what `schema/study.json` and the reference say abou
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -14,6 +15,7 @@ from sojourn.spec import rates
 from sojourn.spec.base import Model
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+RAW_MAX = 100_000_000
 Count = Annotated[int, Field(ge=1, le=1_000)]
 
 
@@ -30,6 +32,20 @@ class SearchSpec(Model):
     """Length of the last runs, at the lower end of the interval, s."""
     confirm_repeats: Count
     """How many; where the service is shielded each takes its turn with one that is not."""
+
+
+#: Raw requests of a point that are read again: 2 GiB of memory, where several clients' are joined.
+RAW_MOST = 30_000_000
+
+
+def raw_mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """More raw requests than are read; records of before may ask for them."""
+    run = table.get("run")
+    count = run.get("raw_max") if isinstance(run, Mapping) else None
+    if isinstance(count, int) and RAW_MOST < count <= RAW_MAX:  # beyond, the form refuses it
+        what = f"run.raw_max is {count}, but at most {RAW_MOST} raw requests of a point are read"
+        fix = f"give {RAW_MOST} or less; of more requests a uniform sample is stored"
+        yield ("run", "raw_max"), what, fix
 
 
 _LASTING = ("measure_s", "warmup_s", "peak_s", "budget_s")
@@ -63,7 +79,7 @@ class RunSpec(Model):
     """How often a point whose self-check failed is measured again."""
     budget_s: Seconds
     """Time for one service after which nothing is repeated or refined any more, s."""
-    raw_max: Annotated[int, Field(ge=0, le=100_000_000)]
+    raw_max: Annotated[int, Field(ge=0, le=RAW_MAX)]
     """Most raw requests kept per point, for analyses of your own; 0: none. Nothing needs them."""
     search: SearchSpec
     """The search for the highest load."""

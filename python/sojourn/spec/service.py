@@ -155,8 +155,8 @@ class ServiceSpec(Model):
     @model_validator(mode="before")
     @classmethod
     def _label_defaults_to_kind(cls, data: object) -> object:
-        if isinstance(data, dict) and not data.get("label") and isinstance(data.get("kind"), str):
-            return {**data, "label": data["kind"]}
+        if isinstance(data, dict) and data.get("label", "") == "":  # 0 is a wrong label
+            return {**data, "label": data["kind"]} if isinstance(data.get("kind"), str) else data
         return data
 
     @model_validator(mode="after")

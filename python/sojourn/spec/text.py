@@ -17,7 +17,7 @@ DOTS = 20_000_000  # of all lines, times those of the line with most; 8 bytes of
 def read_text(path: Path) -> str:
     """The text of a study file; SpecFault if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors of Windows put a mark first
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError):
             disk.check_spent(error, path)

@@ -15,6 +15,7 @@ from sojourn.spec.keys import EACH
 from sojourn.spec.levels import levels_of
 
 LOADS = {"load": "fractions", "rate": "rates"}
+_SAY_LOADS = (*LOADS, *(f"run.{key}" for key in LOADS.values()))
 
 
 def apply(
@@ -47,12 +48,14 @@ def apply(
         return []  # the model refuses it
     known = dict(inputs)
     seen: set[str] = set()
-    taken = {place for text in overrides for place in _places(table, _key_of(text))}
+    by_set = [_key_of(text).removeprefix("factors.") for text in overrides]
+    taken = {place for key in by_set for place in _places(table, key)}
     for text in varied:
         at = f"--vary {text}"
         try:
             key, levels = _split(text)
             places = _untaken(table, key, taken)
+            _refuse_other_loads(key, (*by_set, *seen))
         except ValueError as error:
             what, _, fix = str(error).partition("; ")
             spec_faults.append(SpecFault(what, at=at, fix=fix))
@@ -107,6 +110,13 @@ def _untaken(
     return places
 
 
+def _refuse_other_loads(key: str, others: Collection[str]) -> None:
+    """ValueError where the loads come from a second option, of which one would have no effect."""
+    other = next((one for one in others if key in LOADS and one in _SAY_LOADS), "")
+    if other:
+        raise ValueError(f"{key} and {other} both say the loads; leave one of them out")
+
+
 def _key_of(text: str) -> str:
     return text.partition("=")[0].strip()
 
@@ -148,6 +158,7 @@ def _loads(
     run = table.setdefault("run", {})
     if not isinstance(factors, Mapping) or not isinstance(run, dict):
         return []
+    _replace_other_loads(run, origin)
     table["factors"] = {key: levels for key, levels in factors.items() if key not in LOADS}
     faults: list[SpecFault] = []
     for word, key in LOADS.items():
@@ -158,11 +169,18 @@ def _loads(
             what, fix = f"loads stand in factors.{word} and in run.{key}", "leave one of them out"
             faults.append(SpecFault(what, at=where(("factors", word)), fix=fix))
             continue
-        if at:  # the command line's loads are those of the study, however the file gives them
-            run.pop("rates" if key == "fractions" else "fractions", None)
-            origin["run", key] = at
         run[key] = factors[word]
+        if at:
+            origin["run", key] = at
+            _replace_other_loads(run, origin)
     return faults
+
+
+def _replace_other_loads(run: dict[str, Any], origin: Mapping[Key, str]) -> None:
+    """The command line's loads are those of the study, however the file gives them."""
+    typed = [key for key in LOADS.values() if ("run", key) in origin]
+    if len(typed) == 1:  # of both the form says that they cannot be
+        run.pop(next(key for key in LOADS.values() if key not in typed), None)
 
 
 def flat(table: object) -> object:

@@ -174,11 +174,15 @@ def _unfinished(
     """The newest record that is gone on with; without one, why the newest unfinished one is not."""
     text, note = spec.to_toml(study), ""
     still = {(one.service, one.levels) for one in skipped}
-    for path in sorted(home.iterdir(), key=by_start, reverse=True):
+    every = sorted(home.iterdir(), key=by_start, reverse=True)
+    for path in every:
         if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
             continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
-            if read_stored(path / STUDY) != text:  # perhaps of a version with other keys
+            stored = read_stored(path / STUDY)
+            if stored != text:  # perhaps of a version with other keys
+                if path == every[0] and not (path / COMPLETE).is_file():
+                    note = resumption.asks_otherwise(path, stored, text)
                 continue
             record = Record(path)  # a newer version is refused here, not overwritten
             if resumption.differences(record.manifest, about):

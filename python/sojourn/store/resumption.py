@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from sojourn import __version__, disk
 from sojourn.errors import Fault
 from sojourn.host.tree import cpu_text
 from sojourn.plan.points import Outcome
+from sojourn.spec.text import parse
 from sojourn.store import files
 from sojourn.store.named import FAILED, OUTCOME
 from sojourn.visible import in_line
@@ -27,6 +28,7 @@ IDENTITY = (
 RESUMED = "resumed-*.json"
 WORD_MOST, CPU_MOST = 60, 1 << 16
 RESUMED_BYTES = 4 * 1024**2
+KEYS_SHOWN, PROFILE = 3, "run.profile"
 _UNSAID = object()
 
 
@@ -61,6 +63,41 @@ def begun_anew(path: Path, one: Mapping[str, Any], other: Mapping[str, Any]) -> 
         f"a new record begins: the unfinished {in_line(path.name)} has {', '.join(what)}; "
         f"the same command {way} resumes that one"
     )
+
+
+def asks_otherwise(path: Path, stored: str, text: str) -> str:
+    """Why an unfinished record of another study is not gone on with: a line; "" of another profile.
+
+    Args:
+        path: of the record.
+        stored: its study.
+        text: the study that is asked for.
+    """
+    try:
+        one, other = (dict(_leaves(parse(each, path / "study.toml"))) for each in (stored, text))
+    except Fault:
+        return ""
+    keys = [key for key in {**one, **other} if one.get(key, _UNSAID) != other.get(key, _UNSAID)]
+    if not keys or PROFILE in keys:
+        return ""
+    more = f" and {len(keys) - KEYS_SHOWN} more" if len(keys) > KEYS_SHOWN else ""
+    what = ", ".join(in_line(key) for key in keys[:KEYS_SHOWN])
+    return (
+        f"a new record begins: the unfinished {in_line(path.name)} has another {what}{more}; "
+        "with the study as it was, the same command resumes that one"
+    )
+
+
+def _leaves(node: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Each value of a study's table with its key."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(node, list) and any(isinstance(one, Mapping) for one in node):
+        for number, value in enumerate(node):
+            yield from _leaves(value, f"{name}[{number}]")
+    else:
+        yield name, node
 
 
 def _fact(manifest: Mapping[str, Any], part: str, key: str) -> Any:

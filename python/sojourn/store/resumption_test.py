@@ -126,3 +126,42 @@ def test_a_version_that_measured_nothing_is_left_out_and_points_that_left_are_no
         (tmp_path / f"resumed-{number}.json").write_text(json.dumps(table))
     assert resumption.versions(tmp_path, {"sojourn": "1"}, 10) == {"1": 4, "3": 6}
     assert resumption.versions(tmp_path, {"sojourn": "1"}, 2) == {"1": 2}
+
+
+def changed(study: Study, *sets: str) -> Study:
+    return spec.load("max_load_memcached", profile=study.run.profile, overrides=sets)
+
+
+def test_a_record_that_is_begun_because_the_study_changed_names_the_keys(
+    study: Study, tmp_path: Path
+) -> None:
+    with opened(tmp_path, study, HAD) as first:
+        measure(first, study, 1)
+    other = changed(study, "run.retries=1", "services.memcached.qos.bound=2ms")
+    with opened(tmp_path, other, HAD) as second:
+        (note,) = second.notes
+    assert second.path != first.path
+    assert (
+        f"the unfinished {first.path.name} has another run.retries, services[0].qos.bound" in note
+    )
+
+
+@pytest.mark.parametrize("sets", [("run.profile=standard",), ()])
+def test_another_profile_or_a_finished_record_is_not_named(
+    study: Study, tmp_path: Path, sets: tuple[str, ...]
+) -> None:
+    with opened(tmp_path, study, HAD) as first:
+        if not sets:
+            first.finish()
+    other = spec.load("max_load_memcached", overrides=sets or ("run.profile=quick", "seed=2"))
+    with opened(tmp_path, other, HAD) as second:
+        assert second.notes == ()
+
+
+def test_an_older_record_of_another_study_hides_none_of_this(study: Study, tmp_path: Path) -> None:
+    with opened(tmp_path, study, HAD) as first:
+        measure(first, study, 1)
+    with opened(tmp_path, changed(study, "seed=2"), HAD):
+        pass
+    with opened(tmp_path, study, HAD) as again:
+        assert (again.path, again.notes) == (first.path, ())
