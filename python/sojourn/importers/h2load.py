@@ -58,7 +58,7 @@ def _run(text: str, at: str) -> list[Series]:
     bad = failed.get(_OTHER_STATUS, 0)
     succeeded = count(requests[3], "succeeded", at)
     stated = _stated(row, at)
-    notes = () if len(stated) > 1 else (_NO_PERCENTILE,)
+    notes: tuple[str, ...] = () if len(stated) > 1 else (_NO_PERCENTILE,)
     over = succeeded + bad
     if over:
         notes += coarse("h2load", _digits(row, at))

@@ -13,7 +13,7 @@ import pytest
 
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
-from sojourn.manage import scrape
+from sojourn.manage import cutoff, scrape
 from sojourn.manage.exposition import histogram
 from sojourn.manage.scrape import Scrape, window
 from sojourn.manage.testing import serving, until
@@ -208,7 +208,7 @@ def test_a_machine_without_a_thread_for_the_deadline_ends_no_source(
 ) -> None:
     """The next answer is asked for when there is one again."""
     left = 3
-    cut_after = scrape.cut_after
+    cut_after = cutoff.cut_after
 
     @contextlib.contextmanager
     def limited(wire: socket.socket, seconds: float) -> Iterator[None]:

@@ -45,7 +45,7 @@ def before_rps(start: Times, at: int, gap_ns: float) -> float:
         begin, end = max(start[at] - lengths * gap_ns, float(start[0])), float(start[at])
         came = at - int(np.searchsorted(start, begin))
         if came >= ENOUGH:
-            return came / (end - begin) * 1e9
+            return float(came / (end - begin) * 1e9)
     return 0.0
 
 

@@ -45,7 +45,8 @@ def measured(study: Study, results: Path, machine: str) -> Path:
             point = next_point(study, record.outcomes(), PLANS)
             assert point is not None
             one: Outcome = imagine(point)
-            record.add(replace(one, **OF_NOW, folder=str(record.folder(point))))
+            folder = str(record.folder(point))
+            record.add(replace(one, **OF_NOW, folder=folder))  # type: ignore[arg-type]  # by name
     return record.path
 
 

@@ -26,8 +26,8 @@ def test_the_limit_is_above_what_is_taken_and_gone_afterwards() -> None:
 
 def test_what_is_tighter_already_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(within.resource, "getrlimit", lambda _: (5 << 20, 1 << 40))
-    monkeypatch.setattr(within.resource, "setrlimit", lambda _, pair: asked.append(pair))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (5 << 20, 1 << 40))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: asked.append(pair))
     with within.within(1 << 30):
         pass
     assert asked == [(5 << 20, 1 << 40)] * 2

@@ -75,10 +75,10 @@ def _sentences(matrix: Matrix, matrices: Sequence[Matrix]) -> Iterator[str]:
                 f"Which of {of} fits most pairs is open.",
             )
     if reach := frontier(matrix):
-        (low, most), (high, least) = reach[0], reach[-1]
+        (low, end), (high, least) = reach[0], reach[-1]
         far = f", and {_up_to(matrix, high, least)} beside {show.load(high)}" if high > low else ""
         beside = f"beside {second} at {show.load(low)}"
-        yield f"Both fit with {first} {_up_to(matrix, low, most)} load {beside}{far}."
+        yield f"Both fit with {first} {_up_to(matrix, low, end)} load {beside}{far}."
     if cell := matrix.most:
         together = f"{first} at {show.load(cell.row)} with {second} at {show.load(cell.column)}"
         surely = "" if matrix.is_bounded else "surely "
