@@ -95,7 +95,7 @@ def test_a_guest_with_more_memory_than_the_machine_is_refused_before_it_is_made(
 ) -> None:
     kind = replace(places.kind("vm"), abilities=(), programs={})
     monkeypatch.setattr(places, "KINDS", {**places.KINDS, "vm": kind})
-    inputs = {"argv": "sh {port}", "memory_bytes": 9 << 30}
+    inputs: dict[str, str | int] = {"argv": "sh {port}", "memory_bytes": 9 << 30}
     made = services.build("command", inputs, Allowance(cpus=1, memory_bytes=1 << 30))
     spec = ServiceSpec(kind="command", place=place, measure=("sweep",))
     small = replace(facts, memory=replace(facts.memory, total_bytes=8 << 30))
