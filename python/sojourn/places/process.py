@@ -143,7 +143,10 @@ class Process:
             left = max(0.0, end - time.monotonic())
             if not select.select([self._socket], [], [], left)[0]:
                 return None
-            part = self._socket.recv(4096)
+            try:
+                part = self._socket.recv(4096)
+            except ConnectionError:  # it was killed before it had read what the lab said last
+                part = b""
             if not part:
                 return {"event": "exited", "status": -int(signal.SIGKILL), "is_clean": False}
             self._heard += part

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from sojourn import knobs, places, programs
+from sojourn import knobs, places, programs, units
 from sojourn.errors import AbsentFault, HostFault, SpecFault
 from sojourn.host import Facts, Placement
 from sojourn.host.abilities import abilities
@@ -57,8 +57,21 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
         _check_needs(needed, facts, at)
     for option in places.options(spec.place):
         _check_programs(spec.place, option.programs, at)
+    _check_memory(spec, service, facts)
     check_port(spec.label, needs(service).port, places.build(spec.place))
     _check_folder(spec, service, facts)
+
+
+def _check_memory(spec: ServiceSpec, service: Service, facts: Facts) -> None:
+    """Refuse a guest with more memory than this machine has; 0: that is not known."""
+    wanted, most = needs(service).memory_bytes, facts.memory.total_bytes
+    if places.kind(spec.place).name == work.VM and 0 < most < wanted:
+        raise HostFault(
+            f"{spec.label} may take {units.show_bytes(wanted)} in a virtual machine, and this "
+            f"machine has {units.show_bytes(most)}",
+            at=f"services.{spec.label}.place",
+            fix="give a smaller params.memory_bytes, or fewer items",
+        )
 
 
 def _check_foreign(spec: ServiceSpec, questions: Questions) -> None:

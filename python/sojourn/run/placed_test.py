@@ -87,6 +87,27 @@ def test_no_place_shows_a_secret_to_other_users(
         assert not kind.shows_environment
 
 
+@pytest.mark.parametrize(
+    ("place", "is_refused"), [("vm", True), ("vm:restored", True), ("local", False)]
+)
+def test_a_guest_with_more_memory_than_the_machine_is_refused_before_it_is_made(
+    place: str, facts: Facts, monkeypatch: pytest.MonkeyPatch, *, is_refused: bool
+) -> None:
+    kind = replace(places.kind("vm"), abilities=(), programs={})
+    monkeypatch.setattr(places, "KINDS", {**places.KINDS, "vm": kind})
+    inputs: dict[str, str | int] = {"argv": "sh {port}", "memory_bytes": 9 << 30}
+    made = services.build("command", inputs, Allowance(cpus=1, memory_bytes=1 << 30))
+    spec = ServiceSpec(kind="command", place=place, measure=("sweep",))
+    small = replace(facts, memory=replace(facts.memory, total_bytes=8 << 30))
+    placed.check(spec, made, facts, PLANS)  # how much there is is not known
+    if not is_refused:
+        placed.check(spec, made, small, PLANS)
+        return
+    with pytest.raises(HostFault, match=r"9\.66 GB in a virtual machine") as caught:
+        placed.check(spec, made, small, PLANS)
+    assert "memory_bytes" in caught.value.fix
+
+
 def test_a_port_that_is_taken_there_is_refused(
     facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
