@@ -1,4 +1,4 @@
-"""`sojourn rm` where a record in the middle cannot be removed: the others are reported."""
+"""`sojourn rm` where one record cannot be removed: the others are reported."""
 
 from __future__ import annotations
 

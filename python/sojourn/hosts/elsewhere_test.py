@@ -1,4 +1,4 @@
-"""Seconds of load go to the service's host, and the driver waits for no one meanwhile."""
+"""Seconds of load go to the service's host, and the driver waits for no one."""
 
 from __future__ import annotations
 

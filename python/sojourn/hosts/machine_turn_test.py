@@ -1,4 +1,4 @@
-"""Two drivers do not load one machine at once, and neither waits for the other's agent."""
+"""Two drivers do not load one machine at once, and neither waits for the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever dies after any step leaves enough in the journal to put all back (drawn by lot)."""
+"""Whoever dies after any step leaves enough to put all back (drawn by lot)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that becomes full while the lab runs keeps it from no step of its cleaning."""
+"""A disk that becomes full keeps the lab from no step of its cleaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was set last is put back first, because a kernel may refuse the steps in another order."""
+"""What was set last is put back first, because a kernel may refuse another order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a neighbour of a disk has its files: on a disk, and with room for those of all copies.
+"""Where a neighbour of a disk has its files, with room for those of all copies.
 
 On many distributions /tmp is in memory, which takes direct access since Linux 6.6. There a reader
 or writer of a disk would touch none.

@@ -1,4 +1,4 @@
-"""A neighbour of a disk has its files on a disk, and no more of them than there is room for."""
+"""A neighbour of a disk has its files on a disk, as many as there is room for."""
 
 from __future__ import annotations
 

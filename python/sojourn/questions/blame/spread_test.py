@@ -1,4 +1,4 @@
-"""The interval of a pooled quantile over windows: wider than its draws where windows are few."""
+"""The interval of a pooled quantile over windows is wide where windows are few."""
 
 from __future__ import annotations
 
