@@ -77,6 +77,7 @@ WRITERS = {
 READERS = {
     "record/cache.py": "the package's own source",
     "report/page.py": "the package's own templates",
+    "store/within.py": "the kernel, about this process",
 }
 # fmt: off
 READ = (
