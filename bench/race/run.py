@@ -146,7 +146,7 @@ def main() -> int:
     text = table.text(out / "rows.csv")
     (out / "table.md").write_text(text)
     print(text)
-    table.figure(out / "rows.csv", out / "race.svg")
+    table.figure(out / "rows.csv", out / "race.png")
     print(f"kept in {out}")
     return 0
 

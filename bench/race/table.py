@@ -99,14 +99,14 @@ def figure(path: Path, to: Path) -> None:
     columns = list(dict.fromkeys(data["queue"]))
     chart = (
         alt.layer(line, dots)
-        .properties(width=150, height=22 * len(order))
+        .properties(width=110, height=16 * len(order))
         .facet(column=alt.Column("queue:N", title=None, sort=columns))
     )
-    chart.save(to)
+    chart.save(to, scale_factor=1.5)
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     (folder / "table.md").write_text(text(folder / "rows.csv"))
-    figure(folder / "rows.csv", folder / "race.svg")
+    figure(folder / "rows.csv", folder / "race.png")
     print((folder / "table.md").read_text())

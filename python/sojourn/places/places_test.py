@@ -15,7 +15,7 @@ NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "server_files", "users"),
     *("cgroups", "contained", "inside", "network", "pinning", "remains", "rootfs", "starter"),
     *("confined", "foreign", "halt", "image", "launch", "process_end", "serving", "temporary"),
-    *("numbers", "owner", "podman", "scripts", "warden"),
+    *("hidden", "numbers", "owner", "podman", "scripts", "warden"),
 }
 
 
