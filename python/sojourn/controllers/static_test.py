@@ -18,7 +18,6 @@ from sojourn.errors import SpecFault
         ({"ways": 65}, "ways 65: ways"),
         ({"ways": 0.3}, "ways 0: ways"),
         ({"bandwidth": 101}, "bandwidth 101: bandwidth"),
-        ({"egress": 5}, "egress 5: egress"),
         ({"weight": 0}, "weight 0: weight"),
         ({"cores": 1e6}, "cores 1000000: cores"),
     ],
