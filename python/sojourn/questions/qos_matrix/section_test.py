@@ -53,7 +53,7 @@ def test_it_says_how_many_pairs_fit_and_what_that_took() -> None:
         f"memcached and synthetic both meet their targets in {BOTH} of 49 pairs of loads"
     )
     assert f"It took {matrix.measurements} measurements; a full grid takes 98." in qos_matrix.answer
-    assert "The most that fits is memcached at 60 % with synthetic at 10 %" in qos_matrix.answer
+    assert "The most that fits is memcached at 30 % with synthetic at 40 %" in qos_matrix.answer
     assert qos_matrix.verdict is Verdict.HOLDS
 
 
