@@ -111,3 +111,14 @@ def test_two_tags_of_a_log_that_begin_alike_are_two(tmp_path: Path) -> None:
     text = "".join(f"Tag={tag},0.0,1.0,1.0,{made.encode().decode()}\n" for tag in tags)
     _, series = importers.read(put(tmp_path, text.encode()), "hdr-log")
     assert [one.requests for one in series] == [1, 1]
+
+
+def test_a_percentile_of_memtier_with_a_cut_name_is_not_taken_for_another(tmp_path: Path) -> None:
+    """With `--print-percentiles 99.9,99.999` the last one is named p99.99 (a buffer of 8 bytes)."""
+    whole = json.loads(content("memtier.json"))
+    operation = whole["ALL STATS"]["Gets"]
+    operation["Count"] = 1_000_000
+    operation["Percentile Latencies"] = {"p99.90": 2.0, "p99.99": 9.0}
+    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    gets = next(one for one in series if one.name == "Gets")
+    assert {q for q in gets.stated if q} == {0.999}
