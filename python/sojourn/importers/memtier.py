@@ -37,6 +37,7 @@ _ERRORS = "Connection Errors"
 _ERROR_REPLIES = (
     "memtier counts a reply that says an error as any other reply: its time is in all numbers."
 )
+_INTERRUPTED = "The run was interrupted, so it is shorter than it was to be."
 _US, _MS = 1e3, 1e6
 
 
@@ -118,7 +119,12 @@ def _run(whole: dict[str, Any], key: str, run: str, at: str) -> list[Series]:
     if len(operations) == 1:  # memtier counts errors of connections in its totals alone
         failed = _failed(each.get(TOTALS), at)
         series = [replace(operations[0], failed=failed or operations[0].failed)]
-    return [replace(one, name=f"{run} {one.name}".lstrip()) for one in series]
+    cut = isinstance(runtime, dict) and str(runtime.get("Interrupted")).lower() == "true"
+    notes = (_INTERRUPTED,) if cut else ()
+    return [
+        replace(one, name=f"{run} {one.name}".lstrip(), notes=(*one.notes, *notes))
+        for one in series
+    ]
 
 
 def _failed(operation: Any, at: str) -> dict[str, int]:
