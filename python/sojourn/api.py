@@ -77,7 +77,8 @@ class Opened:
 
         Columns: service, condition, requests_per_s, runs, runs_that_count, and for each of mean,
         p50, p95 and p99 `p99_ns`, `p99_ns_min`, `p99_ns_max`: infinite where lost requests decide.
-        `too_few_requests_for` names the quantiles that the report does not show for that reason.
+        `too_few_requests_for` names the quantiles that the report does not show for that reason,
+        `at_most` those of which the median is an upper bound.
         """
         import pandas as pd  # noqa: PLC0415 - as above
 
@@ -94,9 +95,8 @@ class Opened:
             table[name] = _floats(load.middle(name) for _, load in pairs)
             table[f"{name}_min"] = _floats(least for least, _ in ends)
             table[f"{name}_max"] = _floats(most for _, most in ends)
-        table["too_few_requests_for"] = [
-            " ".join(name.removesuffix("_ns") for name in load.lacking) for _, load in pairs
-        ]
+        table["too_few_requests_for"] = [_named(load.lacking) for _, load in pairs]
+        table["at_most"] = [_named(load.at_most) for _, load in pairs]
         return pd.DataFrame(table)
 
     @functools.cached_property
@@ -209,6 +209,11 @@ def listed(results: str | Path = "results") -> pd.DataFrame:
     table["points"] = _integers(one.points for one in every)
     table["factors"] = [one.factors for one in every]
     return pd.DataFrame(table)
+
+
+def _named(columns: Iterable[str]) -> str:
+    """`p95 p99`, of names of columns."""
+    return " ".join(name.removesuffix("_ns") for name in columns)
 
 
 def _cells(column: pa.ChunkedArray) -> Any:

@@ -100,7 +100,8 @@ class Tools:
         """Latency against load: medians over the runs that count, in ms, with the extremes.
 
         "inf": requests that never completed decide it. Quote no number of a quantile that
-        `too_few_requests_for` names: its runs have too few requests.
+        `too_few_requests_for` names: its runs have too few requests. A median that `at_most` names
+        is an upper bound, because the client was late.
 
         Args:
             record: its name from list_records, a part of it, or `newest`.
@@ -274,6 +275,7 @@ def _settling(path: Path, seen: Seen) -> Sequence[Mapping[str, str]]:
 def _load(load: Load) -> Table:
     row = load.counts
     row["too_few_requests_for"] = [one.removesuffix("_ns") for one in load.lacking]
+    row["at_most"] = [one.removesuffix("_ns") for one in load.at_most]
     for name in TIMES:
         key = name.removesuffix("_ns")
         middle, ends = load.middle(name), load.ends(name)

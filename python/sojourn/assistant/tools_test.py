@@ -184,4 +184,6 @@ def test_a_median_that_lost_requests_decide_is_the_word_inf() -> None:
     assert "p99" in tools._load(Load(1e4, (few,)))["too_few_requests_for"]
     enough = replace(few, requests=100_000)
     assert tools._load(Load(1e4, (enough,)))["too_few_requests_for"] == []
+    assert tools._load(Load(1e4, (enough,)))["at_most"] == []
+    assert "p99" in tools._load(Load(1e4, (replace(enough, over_surely=0),)))["at_most"]
     json.dumps(row, allow_nan=False)

@@ -52,13 +52,29 @@ class Load:
         finite = (name for name in TIMES if (self.middle(name) or math.inf) < math.inf)
         return tuple(name for name in finite if not self.carries(name))
 
+    @property
+    def at_most(self) -> tuple[str, ...]:
+        """Those of `TIMES` of which the median is an upper bound: a late run has it, or is above.
+
+        Its true time may be lower, and then the median is, too.
+        """
+        late = [one for one in self.believed if is_late(one)]
+        middles = {name: self.middle(name) for name in TIMES} if late else {}
+        return tuple(
+            name
+            for name, middle in middles.items()
+            if middle is not None and any((ranked(one, name) or 0.0) >= middle for one in late)
+        )
+
     def shown(self, name: str) -> str:
         """The median as a cell; in brackets where the report gives no number."""
         middle = self.middle(name)
         if middle is None:
             return "–"
-        text = show.time(middle)
-        return text if math.isinf(middle) or self.carries(name) else f"({text})"
+        if math.isinf(middle):
+            return show.time(middle)
+        text = f"≤ {show.time(middle, 1)}" if name in self.at_most else show.time(middle)
+        return text if self.carries(name) else f"({text})"
 
     def middle(self, name: str) -> float | None:
         """Median over the believed runs of one of `TIMES`; None: no run has it.

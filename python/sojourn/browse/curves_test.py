@@ -77,3 +77,26 @@ def test_a_curve_in_short_has_no_load_at_which_most_runs_lost_requests() -> None
     runs = [run(rps=1e4), run(rps=2e4), run(rps=3e4), run(200, rps=3e4), run(200, rps=3e4)]
     drawn = entries.spark(pa.concat_tables(map(columns.to_table, runs)))
     assert [x for x, _ in drawn] == [50, 100]
+
+
+def late(ns: float) -> Outcome:
+    """A run of a late client, which made its times too long if anything."""
+    return replace(run(requests=20_000), p99_ns=ns, over_surely=0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ((3e6,), "≤ 3 ms"),
+        ((1e6, 2e6, 3e6), "≤ 2 ms"),  # the late one, 3 ms, may be the fastest of all
+        ((3e6, 4e6, 4e6), "4 ms"),  # the late one is below already
+    ],
+)
+def test_a_median_that_a_late_run_may_have_raised_is_an_upper_bound(
+    runs: tuple[float, ...], text: str
+) -> None:
+    exact = [replace(run(requests=20_000), p99_ns=ns) for ns in runs if ns != 3e6]
+    load = Load(1e4, (*exact, late(3e6)))
+    assert load.shown("p99_ns") == text
+    assert ("p99_ns" in load.at_most) == text.startswith("≤")
+    assert Load(1e4, tuple(exact)).at_most == ()

@@ -111,3 +111,39 @@ def test_two_tags_of_a_log_that_begin_alike_are_two(tmp_path: Path) -> None:
     text = "".join(f"Tag={tag},0.0,1.0,1.0,{made.encode().decode()}\n" for tag in tags)
     _, series = importers.read(put(tmp_path, text.encode()), "hdr-log")
     assert [one.requests for one in series] == [1, 1]
+
+
+def test_a_percentile_of_memtier_with_a_cut_name_is_not_taken_for_another(tmp_path: Path) -> None:
+    """With `--print-percentiles 99.9,99.999` the last one is named p99.99 (a buffer of 8 bytes)."""
+    whole = json.loads(content("memtier.json"))
+    operation = whole["ALL STATS"]["Gets"]
+    operation["Count"] = 1_000_000
+    operation["Percentile Latencies"] = {"p99.90": 2.0, "p99.99": 9.0}
+    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    gets = next(one for one in series if one.name == "Gets")
+    assert {q for q in gets.stated if q} == {0.999}
+
+
+@pytest.mark.parametrize(("word", "is_cut"), [("true", True), (True, True), ("false", False)])
+def test_an_interrupted_run_of_memtier_is_named(
+    word: object, *, is_cut: bool, tmp_path: Path
+) -> None:
+    whole = json.loads(content("memtier.json"))
+    whole["ALL STATS"]["Runtime"]["Interrupted"] = word
+    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    assert {any("interrupted" in note for note in one.notes) for one in series} == {is_cut}
+
+
+def test_calls_of_ghz_that_the_end_of_the_run_may_have_cut_off_are_named(tmp_path: Path) -> None:
+    """`--duration-stop close`, the default of `-z`: no fault of the server."""
+    whole = json.loads(content("ghz.json"))
+    for one in whole["details"][-2:]:
+        one |= {"status": "Unavailable", "error": "the client connection is closing"}
+    for reason, words in (("normal", ""), ("timeout", "Of 2 calls"), ("cancel", "interrupted")):
+        whole["endReason"] = reason
+        _, (series,) = importers.read(put(tmp_path, json.dumps(whole).encode()))
+        assert series.failed == {"status Unavailable": 2}
+        assert [words in note for note in series.notes] == ([True] if words else [])
+    whole |= {"endReason": "timeout", "details": whole["details"][:-2], "count": 58}
+    _, (series,) = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    assert series.notes == ()

@@ -21,6 +21,7 @@ FACTS = Facts(
     merged="All workers are in one list.",
     omission="Coordinated omission is in it: while all workers wait, nothing is sent.",
 )
+_CLOSED = ("Canceled", "Unavailable")  # of calls whose connection the end of the run closed
 ASYNC = replace(
     FACTS,
     loop="open",
@@ -54,7 +55,22 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     is_async = isinstance(asked, dict) and asked.get("async") is True
     series = requests.series(ASYNC if is_async else FACTS, at=file.at)
     all_ = count(whole.get("count", len(details)), "count", file.at)
-    return [_counted(series, whole, all_, file.at) if all_ > len(details) else series]
+    series = _counted(series, whole, all_, file.at) if all_ > len(details) else series
+    return [replace(series, notes=(*series.notes, *_end(series, whole)))]
+
+
+def _end(series: Series, whole: dict[str, Any]) -> tuple[str, ...]:
+    """What the end of the run did to its calls."""
+    if whole.get("endReason") == "cancel":
+        return ("ghz was interrupted, so the run is shorter than it was to be.",)
+    cut = sum(series.failed.get(f"status {name}", 0) for name in _CLOSED)
+    if whole.get("endReason") != "timeout" or not cut:
+        return ()
+    note = (
+        f"-z ended the run. Of {cut:,} calls that were cancelled or unavailable some may have been "
+        "under way then, one for each worker at most; --duration-stop wait lets them end."
+    )
+    return (note,)
 
 
 def _counted(series: Series, whole: dict[str, Any], all_: int, at: str) -> Series:

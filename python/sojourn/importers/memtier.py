@@ -25,6 +25,7 @@ FACTS = Facts(
     omission="Coordinated omission is in it: requests that a stop of the server put off are "
     "missing.",
 )
+_CUT = "p99.99"  # a name of six letters: memtier cuts p99.999 to it
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _OTHERS = {"Runtime", "Active Clients"}
 _RUN = re.compile(r"RUN #(\d{1,6}) RESULTS")  # of --print-all-runs
@@ -36,6 +37,7 @@ _ERRORS = "Connection Errors"
 _ERROR_REPLIES = (
     "memtier counts a reply that says an error as any other reply: its time is in all numbers."
 )
+_INTERRUPTED = "The run was interrupted, so it is shorter than it was to be."
 _US, _MS = 1e3, 1e6
 
 
@@ -117,7 +119,12 @@ def _run(whole: dict[str, Any], key: str, run: str, at: str) -> list[Series]:
     if len(operations) == 1:  # memtier counts errors of connections in its totals alone
         failed = _failed(each.get(TOTALS), at)
         series = [replace(operations[0], failed=failed or operations[0].failed)]
-    return [replace(one, name=f"{run} {one.name}".lstrip()) for one in series]
+    cut = isinstance(runtime, dict) and str(runtime.get("Interrupted")).lower() == "true"
+    notes = (_INTERRUPTED,) if cut else ()
+    return [
+        replace(one, name=f"{run} {one.name}".lstrip(), notes=(*one.notes, *notes))
+        for one in series
+    ]
 
 
 def _failed(operation: Any, at: str) -> dict[str, int]:
@@ -128,10 +135,11 @@ def _failed(operation: Any, at: str) -> dict[str, int]:
 
 def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str) -> Series:
     inner = table(operation.get("Percentile Latencies"), f"{name}: Percentile Latencies", at)
+    times = _times(inner, f"{at}: {name}")
     stated: dict[float | None, float] = {
         quantile(named[1]): time_ns(value, f"{name} {key}", at, unit_ns=_MS)
         for key, value in inner.items()
-        if (named := _PERCENTILE.fullmatch(key))
+        if (named := _PERCENTILE.fullmatch(key)) and (times is not None or key != _CUT)
     }
     for key in ("Average Latency", "Latency"):
         if operation.get(key):  # the Totals' is 0 in versions that do not fill it in
@@ -141,7 +149,7 @@ def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str
     return Series(
         facts=FACTS,
         name=name,
-        times=_times(inner, f"{at}: {name}"),
+        times=times,
         stated=stated,
         requests=count(operation["Count"], f"{name} Count", at),
         failed=_failed(operation, at),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
+import functools
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -124,6 +125,7 @@ class Following:
         """
         self._keep_off = keep_off
         self._all: dict[Path, Follower] = {}
+        self._cpus: dict[Path, Collection[int]] = {}
 
     @property
     def pages(self) -> int:
@@ -135,7 +137,8 @@ class Following:
         """Follow a record as long as a page does, the first that asks with the `view` of it."""
         follower = self._all.get(path)
         if follower is None:
-            follower = self._all[path] = Follower(name, path, view, self._keep_off)
+            avoid = functools.partial(self._avoid, path)
+            follower = self._all[path] = Follower(name, path, view, avoid)
         follower.pages += 1
         try:
             yield follower
@@ -144,6 +147,13 @@ class Following:
             if not follower.pages:
                 self._all.pop(path, None)
                 follower.end()
+
+    def _avoid(self, path: Path, cpus: Collection[int]) -> None:
+        """Keep off the CPUs of all records: the end of one frees none that another measures on."""
+        self._cpus[path] = cpus
+        self._keep_off(set().union(*self._cpus.values()))
+        if not cpus:
+            del self._cpus[path]
 
 
 def _always() -> bool:

@@ -136,6 +136,24 @@ def test_it_leaves_the_cpus_of_client_and_server_and_comes_back(record: Path) ->
     assert followed(record, steps).cpus[-1] == set()
 
 
+def test_the_end_of_one_record_frees_no_cpu_of_another(record: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / POINT).mkdir(parents=True)
+    begin_load(record)
+    disk.keep_json(other / POINT / "load.job.json", {"cpus": "5", "server_cpus": "3"})
+    looked = Looked()
+
+    async def run() -> None:
+        both = Following(looked.keep_off)
+        with both.joined("n", record, looked.view) as one:
+            await one.renew(is_asked=True)
+            with both.joined("o", other, looked.view) as page:
+                await page.renew(is_asked=True)
+
+    asyncio.run(run())
+    assert looked.cpus == [{1, 2, 3}, {1, 2, 3, 5}, {1, 2, 3}, set()]
+
+
 @pytest.mark.parametrize("job", ["[]", '{"cpus": {}}', "{", '{"cpus": "0-99999999999"}'])
 def test_a_job_of_another_form_names_no_cpus(record: Path, job: str) -> None:
     (record / POINT / "load.job.json").write_text(job)

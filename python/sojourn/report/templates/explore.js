@@ -172,7 +172,8 @@
     ]);
     const names = ["point", ...choices.map(({ name }) => name), ...columns.map(([key]) => key)];
     // A spreadsheet runs a text that begins so, also in quotation marks; a number is none.
-    const inert = (text) => (/^[=+\-@\t\r＝＋－＠]/.test(text) && isNaN(Number(text)) ? `'${text}` : text);
+    const isChange = (text) => /^[+-]\d[\d.,]* ?[%a-zµ]{0,4}$/.test(text) || !isNaN(Number(text));
+    const inert = (text) => (/^[=+\-@\t\r＝＋－＠]/.test(text) && !isChange(text) ? `'${text}` : text);
     const quoted = (text) => `"${inert(String(text)).replaceAll('"', '""')}"`;
     save("points-chosen.csv", "text/csv", [names, ...lines].map((line) => line.map(quoted).join(",")).join("\n") + "\n");
   }
