@@ -115,7 +115,8 @@ class Scrape:
     def _take(self, at: float, before: Answer | None, answer: Answer) -> None:
         """Add an answer; after a restart, or where the two make no window, it is the first one."""
         if before is None or has_restarted(before, answer):
-            self.resets += before is not None
+            if before is not None:
+                self.resets, self.why = self.resets + 1, "the service, or one of several, restarted"
             self._taken.clear()
             self._history.clear()
         elif answer.started_s is None:  # else the process had them at 0 when it answered before
@@ -215,7 +216,7 @@ def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
                 raise ValueError(f"it answered more than {BODY_BYTES} bytes")
         # Without a length the end of the connection is the end, and the last line shows a cut.
         is_open = answer.length is None and not answer.chunked
-        if answer.length or (is_open and not body.endswith(b"\n")):
+        if answer.length or (is_open and not body.endswith((b"\n", b"# EOF"))):
             raise ValueError("its answer was cut off")
     return body
 

@@ -62,6 +62,7 @@ def test_one_of_several_series_that_begins_anew_begins_all_anew() -> None:
     before = text(a=(1000, 100), b=(1000, 0))
     one = read(before, text(a=(5000, 100), b=(7, 2)))
     assert (newest(one), one.resets, one.bad) == ([], 1, 0)
+    assert one.why == "the service, or one of several, restarted", "as of workers that take turns"
     one = read(before, text(a=(5000, 100), b=(7, 2)), text(a=(5100, 101), b=(10, 2)))
     assert newest(one) == [(104, 1)]
 
@@ -158,6 +159,7 @@ CHUNKS, LENGTH = "Transfer-Encoding: chunked\r\n", f"Content-Length: {len(BODY)}
         says("", BODY, "1.0"),
         says(LENGTH, BODY),
         says("", BODY + b"# EOF\n"),
+        says("", BODY + b"# EOF"),
         says(CHUNKS, chunked(BODY)),
         says("Content-Encoding: identity\r\n", BODY),
     ],
