@@ -36,7 +36,7 @@ from urllib.parse import urlsplit
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage.cutoff import cut_after, end
-from sojourn.manage.exposition import Answer, Counts, histogram
+from sojourn.manage.exposition import Answer, Counts, Known, histogram
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
 
@@ -71,6 +71,7 @@ class Scrape:
     resets: int = 0
     _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
     _newest: Answer | None = None
+    _known: Known = field(default_factory=dict)
     #: Of series that are new, what they had before they were seen.
     _history: defaultdict[float, float] = field(default_factory=lambda: defaultdict(float))
     _came: deque[tuple[float, Answer | str]] = field(default_factory=deque)
@@ -187,7 +188,8 @@ class Scrape:
                 finally:
                     if time.monotonic() > deadline:
                         raise ValueError(f"it did not answer within {ANSWER_S:g} s")
-        answer = histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
+        text = body.decode("utf-8", "replace")
+        answer = histogram(text, self.metric, self.labels, self._known)
         largest_s = max((edge for edge in answer.counts if edge < math.inf), default=0.0)
         if largest_s * NS < self.target_ns * (1 - NEAR):
             raise ValueError(
