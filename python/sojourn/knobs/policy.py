@@ -51,6 +51,8 @@ TIME = r"\d+(\.\d+)?(us|ms)"
 class Policy(Knob):
     """The policy of all threads of one service, or the scheduler under which they are."""
 
+    _at_ticks = 0  # since when heirs are put back after a crash; 0: they end with the lab
+
     def __init__(self, on: Turned) -> None:
         self._on = on
         self._scheduler = Scheduler(on)
@@ -166,10 +168,10 @@ class Policy(Knob):
                 yield replace(one, old=now)
 
     def _change(self, level: str, results: list[Setting]) -> None:
-        earlier = self._inputs
+        earlier, root = self._inputs, str(self._on.tree.root)
         turned = {**earlier, **{(setting.tid, setting.start_ticks): setting for setting in results}}
-        root = str(self._on.tree.root)
-        self._entries.append(settings.note(self._on.book, [*turned.values()], root=root))
+        entry = settings.note(self._on.book, [*turned.values()], at_ticks=self._at_ticks, root=root)
+        self._entries.append(entry)
         self._inputs = turned  # not where the book is full
         for setting in results:
             if why := settings.change(setting, setting.new, self._on.tree):
@@ -223,8 +225,7 @@ class Policy(Knob):
     def _put_back(self) -> None:
         usual = next((s for s in self._inputs.values() if s.kind == POLICY), None)
         if usual is not None and self._level:
-            heirs = (s for s in self._heirs(usual) if s.start_ticks)
-            for heir in heirs:
+            for heir in (s for s in self._heirs(usual) if s.start_ticks):
                 settings.put_back(heir, self._on.tree)
         left = [s for s in self._inputs.values() if settings.put_back(s, self._on.tree)]
         if not left:

@@ -355,7 +355,8 @@ class Manager:
                     fix="raise the target, or give the service more",
                 )
         self._capped = ""  # it has not begun, so it does not resume
-        self._resume()
+        if paused := unless_paused(self._resume, self._guard, self.config):
+            self._cap(paused)
         return None
 
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:

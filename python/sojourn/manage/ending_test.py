@@ -24,6 +24,7 @@ from sojourn.manage.daemon import Manager
 from sojourn.manage.daemon_test import here, journals, played, state
 from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
+from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.testing import TREE, Stand
@@ -128,6 +129,26 @@ def test_a_group_that_is_made_anew_while_services_are_measured_alone_is_capped(
     monkeypatch.setattr(Watch, "look", look)
     played(here, [], "null", check_s=0.5)
     assert quotas[:2] == [SAFE, SAFE]
+    assert here.quota() is None
+
+
+def test_a_pause_at_the_end_of_the_measurement_alone_is_no_fault(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The warden has set the caps again, so the quota from before does not read back."""
+    real, calls, heard = Manager._resume, list[str](), iter(("capped",))
+
+    def resume(one: Manager) -> None:
+        calls.append("")
+        if len(calls) == 1:
+            monkeypatch.setattr(Guard, "beat", lambda _guard: next(heard, ""))
+            raise checks.refused("batch", "its quota back", "it reads another one")
+        real(one)
+
+    monkeypatch.setattr(Manager, "_resume", resume)
+    played(here, [here.window] * 3, "null", check_s=0.2)
+    events = [one["event"] for one in here.events()]
+    assert [events.count(one) for one in ("capped", "resume")] == [2, 1], "and for the measurement"
     assert here.quota() is None
 
 

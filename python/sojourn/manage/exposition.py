@@ -22,6 +22,11 @@ STARTED = "process_start_time_seconds "  # of nearly every client library
 Counts: TypeAlias = Mapping[float, float]
 #: Of one series, without `le`, in order.
 Labels: TypeAlias = tuple[tuple[str, str], ...]
+#: Labels in braces as they were written, and what they mean: the series and the edge; None: of no
+#: series that is wanted.
+Known: TypeAlias = dict[str, tuple[Labels, float] | None]
+KNOWN_MORE = 1000  # that may be remembered, beside twice as many as an answer has
+EXEMPLAR = " # "  # what begins one
 BLANK = " \t"  # between any two parts of a line
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*')
 _ESCAPED = re.compile(r"\\(.)")
@@ -45,13 +50,16 @@ class Answer:
     stamp: float | None = None
 
 
-def histogram(text: str, name: str, labels: Mapping[str, str]) -> Answer:
+def histogram(
+    text: str, name: str, labels: Mapping[str, str], known: Known | None = None
+) -> Answer:
     r"""Cumulated counts by upper edge, in the edge's unit.
 
     Args:
         text: the whole answer.
         name: of the histogram, without `_bucket`.
         labels: that a series must have to be counted.
+        known: from the answer before, because to read labels takes longest; None: there was none.
 
     Raises:
         ValueError: there is no such histogram, or a line of it is wrong.
@@ -59,21 +67,25 @@ def histogram(text: str, name: str, labels: Mapping[str, str]) -> Answer:
     >>> histogram('a_bucket{le="1"} 2\na_bucket{le="+Inf"} 3\n', "a", {}).counts
     {1.0: 2.0, inf: 3.0}
     """
+    known = {} if known is None else known
     series: dict[Labels, dict[float, float]] = {}
-    start, started_s = f"{name}_bucket", None
+    start, started_s, size = f"{name}_bucket", None, 0
     stamps: list[float] = []
     for line in text.split("\n"):
         if line.startswith(start) and (rest := line[len(start) :].lstrip(BLANK))[:1] == "{":
-            own, value, stamp = _line(rest[1:].lstrip(BLANK), name)
-            edge = _number(own.pop("le", ""), name)
-            if labels.items() <= own.items():
-                counts = series.setdefault(tuple(sorted(own.items())), {})
-                if edge in counts:
-                    raise ValueError(f"{name} has the edge {edge:g} twice")
-                counts[edge] = value
+            size += 1
+            meant, end = _meant(rest, name, labels, known)
+            value, stamp = _counted(rest[end:], name)
+            if meant is not None:
+                counts = series.setdefault(meant[0], {})
+                if meant[1] in counts:
+                    raise ValueError(f"{name} has the edge {meant[1]:g} twice")
+                counts[meant[1]] = value
                 stamps += [] if stamp is None else [stamp]
         elif line.startswith(STARTED):
             started_s = _started_s(line)
+    if len(known) > 2 * size + KNOWN_MORE:
+        known.clear()
     counts = _summed(list(series.values()), name)
     stamp = max(stamps, default=None)
     return Answer(series=series, counts=counts, started_s=started_s, stamp=stamp)
@@ -104,12 +116,27 @@ def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, f
     return summed
 
 
-def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
-    """Labels, value and time stamp behind the opening brace; None: it has no stamp."""
+def _meant(
+    rest: str, name: str, labels: Mapping[str, str], known: Known
+) -> tuple[tuple[Labels, float] | None, int]:
+    """What the labels of a line mean, and where they end; a line begins at its brace here."""
     if len(rest) > LINE_MAX:
         raise ValueError(f"a line of {name} has more than {LINE_MAX} characters")
+    mark = rest.find(EXEMPLAR)
+    end = rest.rfind("}", 0, mark if mark >= 0 else len(rest)) + 1
+    if rest[:end] in known:  # all of it was read before, so nothing of a label is behind it
+        return known[rest[:end]], end
+    own, end = _labels(rest, name)
+    edge = _number(own.pop("le", ""), name)
+    is_wanted = labels.items() <= own.items()
+    known[rest[:end]] = (tuple(sorted(own.items())), edge) if is_wanted else None
+    return known[rest[:end]], end
+
+
+def _labels(rest: str, name: str) -> tuple[dict[str, str], int]:
+    """Labels between the braces, and where these end."""
     own: dict[str, str] = {}
-    at = 0
+    at = 1
     while label := _LABEL.match(rest, at):
         if label[1] in own:
             raise ValueError(f"a series of {name} has a label twice")
@@ -118,13 +145,20 @@ def _line(rest: str, name: str) -> tuple[dict[str, str], float, float | None]:
         if rest[at : at + 1] == ",":
             at += 1
     at = len(rest) - len(rest[at:].lstrip(BLANK))
-    words = rest[at + 1 :].partition(" # ")[0].split()  # behind " # ": an exemplar
-    if rest[at : at + 1] != "}" or not 1 <= len(words) <= 2:
+    if rest[at : at + 1] != "}":
+        raise ValueError(f"a line of {name} is not in the format")
+    return own, at + 1
+
+
+def _counted(rest: str, name: str) -> tuple[float, float | None]:
+    """Count and time stamp behind the braces; None: it has no stamp."""
+    words = rest.partition(EXEMPLAR)[0].split()
+    if not 1 <= len(words) <= 2:
         raise ValueError(f"a line of {name} is not in the format")
     value = _number(words[0], name)
     if not 0 <= value < COUNT_MAX:  # else a float does not hold each whole number
         raise ValueError(f"a count of {name} is {words[0][:40]}")
-    return own, value, _number(words[1], name) if len(words) > 1 else None
+    return value, _number(words[1], name) if len(words) > 1 else None
 
 
 def _number(word: str, name: str) -> float:

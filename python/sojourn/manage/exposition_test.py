@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from sojourn.manage.exposition import histogram
+from sojourn.manage import exposition
+from sojourn.manage.exposition import KNOWN_MORE, Known, histogram
 
 TEXT = """\
 # HELP http_seconds_bucket{le="1"} a help that looks like a line
@@ -104,10 +105,36 @@ def test_the_start_of_the_process_is_read_where_it_is_there(
 
 
 def test_blanks_between_the_parts_of_a_line_change_nothing() -> None:
-    spaced = (
-        'a_bucket\t{ x = "1" , le="1" , } 2\r\na_bucket {x="1", le="+Inf"}3 5\r\na_bucket { } 1 1 1'
-    )
+    lines = ['a_bucket\t{ x = "1" , le="1" , } 2', 'a_bucket {x="1", le="+Inf"}3 5']
+    spaced = "\r\n".join([*lines, 'a_bucket { le = "2" } 1 1 1'])
     plain = 'a_bucket{x="1",le="1"} 2\na_bucket{x="1",le="+Inf"} 3 5'
     assert histogram(spaced.rpartition("\n")[0], "a", {}) == histogram(plain, "a", {})
     with pytest.raises(ValueError, match="not in the format"):
         histogram(spaced, "a", {})
+
+
+@pytest.mark.parametrize("wanted", [{}, {"path": "/b"}])
+def test_labels_that_were_read_before_are_not_read_again(
+    monkeypatch: pytest.MonkeyPatch, wanted: dict[str, str]
+) -> None:
+    """Thousands of series would take a third of a CPU."""
+    known: Known = {}
+    first = histogram(TEXT, "http_seconds", wanted, known)
+    assert first == histogram(TEXT, "http_seconds", wanted)
+    later = TEXT.replace(" 16", " 17").replace("} 101", '}\t102 # {a="}"} 3')
+    fresh = histogram(later, "http_seconds", wanted)
+    with monkeypatch.context() as patched:
+        patched.setattr(exposition, "_labels", None)
+        assert histogram(later, "http_seconds", wanted, known) == fresh
+    assert fresh != first
+    odd = 'a_bucket{x="1 # 2}",le="+Inf"} 5\na_bucket{x="1",le="+Inf"} 7\n'
+    for _ in range(2):
+        assert histogram(odd, "a", {}, known).counts == {math.inf: 12}
+        assert histogram(odd, "a", {}, known).series == histogram(odd, "a", {}).series
+
+
+def test_labels_that_come_no_more_take_no_memory_without_end() -> None:
+    known: Known = {}
+    for number in range(3 * KNOWN_MORE):
+        histogram(f'a_bucket{{le="+Inf",id="{number}"}} 1', "a", {}, known)
+        assert len(known) <= KNOWN_MORE + 2

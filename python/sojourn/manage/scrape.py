@@ -11,8 +11,8 @@ manager never waits. Counts add up, so a window of any length is the difference 
 
 A restart of the service, or of one that is behind one of the series, begins the differences anew.
 It is known by the process's start time, by a count of any series that shrank, or by a series that
-is gone. One that is new counts from 0 in a process that is known to be the same, else from its
-first answer on.
+is gone. One that is new counts from 0 in a process that is known to be the same. Else it may be of
+an instance that ran before, and the differences begin anew as well.
 
 The differences begin anew as well where two answers make no window, which counts as a bad one. An
 answer with the counts and time stamp of the one before says nothing new, so it makes no window. One
@@ -27,7 +27,7 @@ import math
 import socket
 import threading
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,7 +36,7 @@ from urllib.parse import urlsplit
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage.cutoff import cut_after, end
-from sojourn.manage.exposition import Answer, Counts, histogram
+from sojourn.manage.exposition import Answer, Counts, Known, histogram
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
 
@@ -57,7 +57,7 @@ class Scrape:
     Attributes:
         bad: answers that were none: no connection, too late, or wrong text.
         why: what was wrong with the last one; "": nothing.
-        resets: times that the service had restarted.
+        resets: times that the differences began anew, because of a restart or of other series.
     """
 
     url: str
@@ -71,8 +71,7 @@ class Scrape:
     resets: int = 0
     _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
     _newest: Answer | None = None
-    #: Of series that are new, what they had before they were seen.
-    _history: defaultdict[float, float] = field(default_factory=lambda: defaultdict(float))
+    _known: Known = field(default_factory=dict)
     _came: deque[tuple[float, Answer | str]] = field(default_factory=deque)
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -115,18 +114,13 @@ class Scrape:
     def _take(self, at: float, before: Answer | None, answer: Answer) -> None:
         """Add an answer; after a restart, or where the two make no window, it is the first one."""
         if before is None or has_restarted(before, answer):
-            self.resets += before is not None
+            if before is not None:
+                self.resets, self.why = self.resets + 1, "it has restarted, or has other series"
             self._taken.clear()
-            self._history.clear()
-        elif answer.started_s is None:  # else the process had them at 0 when it answered before
-            for labels in answer.series.keys() - before.series.keys():
-                for edge, count in answer.series[labels].items():
-                    self._history[edge] += count
-        counts = {edge: count - self._history[edge] for edge, count in answer.counts.items()}
-        if self._taken and self._window(self._taken[-1][1], counts, 1) is None:
+        elif self._window(before.counts, answer.counts, 1) is None:
             self.bad, self.why = self.bad + 1, "its counts make no window"
             self._taken.clear()
-        self._taken.append((at, counts))
+        self._taken.append((at, answer.counts))
         while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
             self._taken.popleft()
 
@@ -186,7 +180,8 @@ class Scrape:
                 finally:
                     if time.monotonic() > deadline:
                         raise ValueError(f"it did not answer within {ANSWER_S:g} s")
-        answer = histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
+        text = body.decode("utf-8", "replace")
+        answer = histogram(text, self.metric, self.labels, self._known)
         largest_s = max((edge for edge in answer.counts if edge < math.inf), default=0.0)
         if largest_s * NS < self.target_ns * (1 - NEAR):
             raise ValueError(
@@ -215,7 +210,7 @@ def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
                 raise ValueError(f"it answered more than {BODY_BYTES} bytes")
         # Without a length the end of the connection is the end, and the last line shows a cut.
         is_open = answer.length is None and not answer.chunked
-        if answer.length or (is_open and not body.endswith(b"\n")):
+        if answer.length or (is_open and not body.endswith((b"\n", b"# EOF"))):
             raise ValueError("its answer was cut off")
     return body
 
@@ -223,9 +218,11 @@ def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
 def has_restarted(before: Answer, now: Answer) -> bool:
     """Whether the service, or what is behind one of its series, is not the same as before."""
     was_s, is_s = before.started_s, now.started_s
+    is_known = was_s is not None and is_s is not None
     if was_s is not None and is_s is not None and abs(is_s - was_s) > STARTED_S:
         return True
-    if before.counts.keys() != now.counts.keys() or before.series.keys() - now.series.keys():
+    gone, new = before.series.keys() - now.series.keys(), now.series.keys() - before.series.keys()
+    if gone or (new and not is_known) or before.counts.keys() != now.counts.keys():
         return True
     return any(
         now.series[labels][edge] < count

@@ -62,6 +62,7 @@ def test_one_of_several_series_that_begins_anew_begins_all_anew() -> None:
     before = text(a=(1000, 100), b=(1000, 0))
     one = read(before, text(a=(5000, 100), b=(7, 2)))
     assert (newest(one), one.resets, one.bad) == ([], 1, 0)
+    assert one.why == "it has restarted, or has other series", "as of workers that take turns"
     one = read(before, text(a=(5000, 100), b=(7, 2)), text(a=(5100, 101), b=(10, 2)))
     assert newest(one) == [(104, 1)]
 
@@ -74,22 +75,16 @@ def test_a_series_that_is_gone_begins_anew() -> None:
     assert (newest(one), one.resets) == ([], 1)
 
 
-@pytest.mark.parametrize(("started", "seen"), [(STARTED, (104, 1)), ("", (100, 0))])
-def test_a_series_that_is_new_counts_from_zero_in_a_process_that_is_the_same(
-    started: str, seen: tuple[int, int]
-) -> None:
+def test_a_series_that_is_new_counts_from_zero_in_a_process_that_is_the_same() -> None:
     """Else it may be of an instance that ran long before this endpoint handed its counts on."""
-    old = text(started=started, a=(1000, 0))
-    new = text(started=started, a=(1100, 0), c=(3, 1))
-    later = text(started=started, a=(1200, 1), c=(1_000_003, 501))
-    one = read(old, new)
-    assert (newest(one), one.resets) == ([seen], 0)
-    one = read(old, new, later)
-    assert newest(one) == [(1_000_601, 501)], "from then on it counts"
-    one = read(old, new, later, old)
-    assert (newest(one), one.resets) == ([], 1)
-    one = read(old, new, later, old, text(started=started, a=(1002, 0)))
-    assert newest(one) == [(2, 0)], "and its history ends with a restart"
+    old, new = ({"a": (1000, 0)}, {"a": (1100, 0), "c": (3, 1)})
+    one = read(text(started=STARTED, **old), text(started=STARTED, **new))
+    assert (newest(one), one.resets) == ([(104, 1)], 0)
+    for first, second in (("", ""), ("", STARTED), (STARTED, "")):
+        one = read(text(started=first, **old), text(started=second, **new))
+        assert (newest(one), one.resets) == ([], 1)
+    one = read(text(**old), text(**new), text(a=(1200, 1), c=(4, 2)))
+    assert newest(one) == [(103, 2)], "from then on it counts"
 
 
 def test_a_restart_whose_counts_are_larger_is_known_by_the_start_of_the_process() -> None:
@@ -158,6 +153,7 @@ CHUNKS, LENGTH = "Transfer-Encoding: chunked\r\n", f"Content-Length: {len(BODY)}
         says("", BODY, "1.0"),
         says(LENGTH, BODY),
         says("", BODY + b"# EOF\n"),
+        says("", BODY + b"# EOF"),
         says(CHUNKS, chunked(BODY)),
         says("Content-Encoding: identity\r\n", BODY),
     ],

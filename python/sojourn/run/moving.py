@@ -17,13 +17,13 @@ no one who was moved does: it may run anywhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sojourn.host.tree import Tree, cpu_list, cpu_text
+from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import settings
-from sojourn.knobs.settings import AFFINITY, FILE, Setting, stat_fields
+from sojourn.knobs.settings import AFFINITY, FILE, POLICY, Setting, stat_fields
 from sojourn.places import proc
 from sojourn.run.journal import Journal
 
@@ -218,29 +218,38 @@ def _descendants(ancestor: int, tree: Tree) -> set[int]:
 
 
 def _heirs(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> Iterator[Setting]:
-    """Threads that were started since by those that were moved, and run where those were moved to.
+    """Threads that were started since by those that were changed, and have what these have.
 
-    What a task starts inherits its CPUs, so a shell that was moved for a minute would leave its
-    programs there for good. Whose parent has ended meanwhile has init for a parent. A worker that
-    the kernel made for one CPU has that CPU by birth, not from kthreadd that was moved.
+    What a task starts inherits its CPUs and policy, so a shell that was moved for a minute would
+    leave its programs there for good. If its parent has ended meanwhile, init is its parent. A
+    worker that the kernel made for one CPU has that CPU by birth, not from kthreadd that was moved.
     """
-    by_pid = {setting.pid: setting for setting in moved if setting.kind == AFFINITY}
+    kinds = (AFFINITY, POLICY)
+    by_kind = {kind: {one.pid: one for one in moved if one.kind == kind} for kind in kinds}
     known = {setting.tid for setting in moved}
     parents = _parents(tree)
     for pid, tid, fields in _threads(tree):
-        if tid in known or int(fields[START]) < at_ticks or int(fields[FLAGS]) & NO_SETAFFINITY:
+        if tid in known or int(fields[START]) < at_ticks:
             continue
-        origin = pid
-        while origin not in by_pid and origin > 1 and origin != os.getpid():
-            origin = parents.get(origin, 0)
-        setting = by_pid.get(origin)
-        if setting is not None and _affinity(tid) == cpu_list(setting.new):
-            yield Setting(
-                kind=AFFINITY,
-                what=f"task {tid}, started by {setting.what}",
-                pid=pid,
-                tid=tid,
-                start_ticks=int(fields[START]),
-                old=setting.old,
-                new=setting.new,
-            )
+        for kind, by_pid in by_kind.items():
+            setting = _of_ancestor(pid, by_pid, parents, tree)
+            is_bound = kind == AFFINITY and int(fields[FLAGS]) & NO_SETAFFINITY
+            if setting is None or is_bound:
+                continue
+            what, since = f"task {tid}, started by {setting.what}", int(fields[START])
+            heir = replace(setting, what=what, pid=pid, tid=tid, start_ticks=since)
+            if settings.read(heir, tree) == setting.new:
+                yield heir
+
+
+def _of_ancestor(
+    pid: int, by_pid: Mapping[int, Setting], parents: Mapping[int, int], tree: Tree
+) -> Setting | None:
+    """The setting of a process or its nearest ancestor that has one; of another process: None."""
+    origin = pid
+    while origin not in by_pid and origin > 1 and origin != os.getpid():
+        origin = parents.get(origin, 0)
+    setting = by_pid.get(origin)
+    fields = stat_fields(tree, origin, origin) if setting else []
+    is_same = bool(fields) and setting is not None and int(fields[START]) <= setting.start_ticks
+    return setting if is_same else None

@@ -23,6 +23,7 @@ from sojourn.knobs.policy import NAMED_MAX, Policy
 from sojourn.knobs.policy_level import meant
 from sojourn.knobs.settings import Setting
 from sojourn.manage.actuators.actuator import Actuator, Member
+from sojourn.places import proc
 
 SYS_NICE = 23  # include/uapi/linux/capability.h: CAP_SYS_NICE
 
@@ -42,6 +43,7 @@ class OfThreads(Policy):
         """Give it to every thread; one that has it by itself is left alone, also at the end."""
         if self._level:
             self.renew()  # who came since has the level before, by inheritance
+        self._at_ticks = proc.now_ticks()  # the group lives on, and starts others after a crash
         wanted = meant(level).text
         self._own = {
             key for key, one in self._seen() if one.old == wanted and key not in self._inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -101,6 +102,11 @@ def test_who_finds_the_journal_of_a_dead_manager_gives_every_thread_its_own(
     with pytest.raises(RunFault, match="a fault"):
         played(two, [two.window, two.window, fail], "static", constants={"sched_idle": 1})
     assert {policy for policy, _ in policies(two)} == {os.SCHED_IDLE}
+    (path,) = journals(state)
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    ticks = [one["at_ticks"] for one in entries if '"policy"' in json.dumps(one)]
+    assert ticks
+    assert min(ticks) > 0, "heirs are put back"
     undone_as_of_the_dead(state)
     assert policies(two) == before
     assert not journals(state)
