@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.browse import entries
 from sojourn.browse.entries import Entry
 from sojourn.disk import cache
@@ -182,7 +183,7 @@ def _changed_ns(path: str) -> int:
 
 
 def _key(results: Path) -> str:
-    return f"{FORM} {results.resolve()}"
+    return f"{FORM} {disk.real(results)}"
 
 
 def _loaded(results: Path) -> dict[str, tuple[str, Entry]]:

@@ -147,7 +147,7 @@ def _share_of(profile: str) -> float:
 
 def _check_folder(path: Path | None) -> None:
     """Say so before minutes of simulation, not after."""
-    if path is not None and not path.resolve().parent.is_dir():
+    if path is not None and not disk.real(path).parent.is_dir():
         raise SpecFault(
             f"the folder {path.parent} does not exist", at=str(path), fix="make it, or name another"
         )

@@ -26,6 +26,7 @@ from sojourn.disk.expanded import PackedError
 from sojourn.disk.foreign import (
     JSON_BYTES,
     depth_of,
+    folders_in,
     is_file,
     is_plain,
     lines_named,
@@ -36,6 +37,7 @@ from sojourn.disk.foreign import (
     read_named,
     read_text,
     reader,
+    real,
 )
 from sojourn.disk.spent import check_spent, no_memory
 from sojourn.disk.trust import OTHERS, base, doubt, home, with_home
@@ -55,6 +57,7 @@ __all__ = [
     "disk_fault",
     "doubt",
     "folder",
+    "folders_in",
     "home",
     "is_file",
     "is_folder",
@@ -75,6 +78,7 @@ __all__ = [
     "read_schema",
     "read_text",
     "reader",
+    "real",
     "shut",
     "tables",
     "tree",

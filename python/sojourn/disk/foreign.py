@@ -72,6 +72,27 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - the reason is above
 
 
+def folders_in(path: Path) -> list[Path]:
+    """Folders in a folder, links to folders included; none where it cannot be read.
+
+    `Path.glob` ends with an error at the first entry that is no usual one, such as in /proc.
+    """
+    try:
+        with os.scandir(path) as entries:
+            every = [entry.path for entry in entries]
+    except OSError:
+        return []
+    return [Path(one) for one in every if os.path.isdir(one)]  # noqa: PTH112 - as for `is_file`
+
+
+def real(path: Path) -> Path:
+    """A path without links; as it is where they lead round in a circle.
+
+    `Path.resolve` raises there, and no OSError.
+    """
+    return Path(os.path.realpath(path))
+
+
 def reader(path: Path, *, most: int, is_named: bool = False) -> IO[bytes]:
     """Open a plain file of at most `most` bytes; one that the user has named may be a link.
 

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import sojourn
+from sojourn import disk
 from sojourn.disk import cache, tree
 
 #: What a report writes: nothing follows from it.
@@ -52,7 +53,7 @@ class Texts:
             cache.keep(self._key(form), text.encode(errors="surrogateescape"))
 
     def _key(self, form: str) -> str:
-        return "\n".join((form, str(self._path), str(self._path.resolve()), code(), self._state))
+        return "\n".join((form, str(self._path), str(disk.real(self._path)), code(), self._state))
 
     def _read(self) -> str:
         """A name that changes with any file of the record that an answer may follow from."""

@@ -22,7 +22,7 @@ from sojourn.plan.points import Outcome
 from sojourn.spec import Study
 from sojourn.spec.text import read_stored
 from sojourn.store import files, lock, resumption
-from sojourn.store.named import MANIFEST, POINTS, by_start
+from sojourn.store.named import MANIFEST, POINTS, by_start, records_in
 from sojourn.store.record import (
     COMPLETE,
     FORM,
@@ -224,8 +224,7 @@ def read(path: Path) -> Record:
 def last(results: Path, study: str) -> Record | None:
     """The newest complete record of a study on this machine; None without one that can be read."""
     home = results / study / plain(platform.node() or "host")
-    every = (path.parent for path in home.glob(f"*/{MANIFEST}"))
-    for path in sorted(every, key=by_start, reverse=True):
+    for path in sorted(records_in(home), key=by_start, reverse=True):
         try:
             record = Record(path)
         except Fault:

@@ -15,7 +15,7 @@ from sojourn.errors import Fault
 from sojourn.samples.names import RAW
 from sojourn.store import copied, files
 from sojourn.store.lock import is_live
-from sojourn.store.named import OUTCOME, POINTS, by_start, records
+from sojourn.store.named import OUTCOME, POINTS, by_start, check_folder, records
 from sojourn.store.profiles import Profiles
 from sojourn.store.record import COMPLETE, OF_RECORD, answer_of, manifest_of
 
@@ -51,7 +51,7 @@ class Listed:
 
 
 def listed(results: Path) -> Sequence[Listed]:
-    """Every record that lies in the folder."""
+    """Every record that lies in the folder; StoreFault as of `own`."""
     profiles = Profiles(results)
     every = sorted(own(results), key=by_start, reverse=True)
     rows = [_listed(path, profiles) for path in every]
@@ -60,7 +60,12 @@ def listed(results: Path) -> Sequence[Listed]:
 
 
 def own(results: Path) -> Iterator[Path]:
-    """Records that really lie below `results`: no part of the way there is a link."""
+    """Records that really lie below `results`: no part of the way there is a link.
+
+    Raises:
+        StoreFault: the folder is there and cannot be read.
+    """
+    check_folder(results)
     for path in records(results):
         if not any(part.is_symlink() for part in (path, *path.parents[:2])):
             yield path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -23,8 +24,32 @@ _DIGEST_BYTES = 4
 
 def records(results: Path) -> Iterator[Path]:
     """Folders of all records, oldest first within each study and machine."""
-    every = (path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
+    homes = (home for study in disk.folders_in(results) for home in disk.folders_in(study))
+    every = (path for home in homes for path in records_in(home))
     yield from sorted(every, key=lambda path: (path.parts[-3:-1], by_start(path)))
+
+
+def records_in(home: Path) -> Iterator[Path]:
+    """Folders of the records of one study on one machine, in no order."""
+    return (path for path in disk.folders_in(home) if disk.is_file(path / MANIFEST))
+
+
+def check_folder(results: Path) -> None:
+    """Refuse a results folder that is there and cannot be read: it is not one without records.
+
+    Raises:
+        StoreFault: it is no folder, or may not be read.
+    """
+    try:
+        os.scandir(results).close()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreFault(
+            f"the results folder cannot be read: {error.strerror}",
+            at=str(results.absolute()),
+            fix="name another one with --results or SOJOURN_RESULTS",
+        ) from None
 
 
 def number(name: str) -> int:
@@ -109,10 +134,11 @@ def resolve(results: Path, name: str | None) -> Path:
     """The record that a person means: a path, a part of its folder's name, a study; the newest.
 
     Raises:
-        StoreFault: there is none, with those that there are.
+        StoreFault: there is none, with those that there are; or the folder cannot be read.
     """
     if name and disk.is_file(Path(name) / MANIFEST):
         return Path(name)
+    check_folder(results)
     known = {path: str(path.relative_to(results)) for path in records(results)}
     fits = [path for path, whole in known.items() if not name or name in _words(whole)]
     fits = fits or [

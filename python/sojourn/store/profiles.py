@@ -11,6 +11,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.disk import cache
 from sojourn.errors import Fault
 from sojourn.spec.text import read_stored
@@ -48,7 +49,7 @@ class Profiles:
 
     @cached_property
     def _key(self) -> str:
-        return f"profiles\n{self._results.resolve()}\n{answers.code()}"
+        return f"profiles\n{disk.real(self._results)}\n{answers.code()}"
 
     @cached_property
     def _known(self) -> dict[str, str]:

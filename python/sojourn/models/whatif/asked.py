@@ -14,6 +14,14 @@ SYSTEM = (
     *("instances", "fanout", "hedge", "timeout", "retries", "backoff", "budget", "errors"),
     *("scale", "startup", "speed"),
 )
+#: What changes nothing unless one of these is asked as well.
+NEEDS = {
+    "startup": ("scale",),
+    "backoff": ("retries",),
+    "budget": ("retries",),
+    "retries": ("timeout", "errors"),  # only a call that fails is tried again
+}
+NOTHING = frozenset({"", "none", "0"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,8 @@ def combinations(levels: Mapping[str, Sequence[str]]) -> Iterator[Combination]:
     """Every combination of levels, in the order of writing.
 
     Raises:
-        SpecFault: they are too many, or ask for calls and for a scheduler at once.
+        SpecFault: they are too many, ask for calls and for a scheduler at once, or for what
+            changes nothing.
     """
     asked = {name: tuple(each) for name, each in levels.items() if each}
     count = 1
@@ -83,10 +92,24 @@ def combinations(levels: Mapping[str, Sequence[str]]) -> Iterator[Combination]:
             at=f"--{system[0]}",
             fix="ask two questions; the simulator of calls knows no scheduler",
         )
+    _refuse_in_vain(asked)
     if machine and "scheduler" not in asked:
         asked["scheduler"] = ("eevdf",)
     for each in itertools.product(*asked.values()):
         yield Combination(**dict(zip(asked, each, strict=True)))
+
+
+def _refuse_in_vain(asked: Mapping[str, Sequence[str]]) -> None:
+    """SpecFault for levels between which nothing could differ."""
+    used = {name for name, each in asked.items() if not NOTHING.issuperset(each)}
+    for name, needed in NEEDS.items():
+        if name in used and used.isdisjoint(needed):
+            others = " or ".join(f"--{one}" for one in needed)
+            raise SpecFault(
+                f"--{name} changes nothing without {others}",
+                at=f"--{name}",
+                fix=f"add {others}, or leave it out",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

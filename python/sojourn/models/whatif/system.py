@@ -10,11 +10,10 @@ from typing import Any
 from sojourn.errors import SpecFault
 from sojourn.models.simulator import Job, Result
 from sojourn.models.whatif import schedule
-from sojourn.models.whatif.asked import Combination, Question
+from sojourn.models.whatif.asked import NOTHING, Combination, Question
 from sojourn.models.whatif.machine import count
 from sojourn.units import parse_count, parse_ns
 
-NOTHING = ("", "none", "0")
 RUNS = 8
 WIDE = 0.1  # half of an interval over its value: at high load a short run has too short queues
 LONGER_MAX = 1_500_000  # requests up to which a steady run is made longer
