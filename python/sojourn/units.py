@@ -84,6 +84,15 @@ def show_count(count: float, way: int = 0) -> str:
     return f"{_three_digits(count / 1e9, way)}G"
 
 
+def number_text(number: float) -> str:
+    """A number as people write it in quotes; an integer may be too large for a float.
+
+    >>> number_text(250), number_text(0.1), len(number_text(10**400))
+    ('250', '0.1', 401)
+    """
+    return f"{number:d}" if isinstance(number, int) else f"{number:.15g}"
+
+
 def outward(bound: float, digits: int, way: int) -> float:
     """A bound to so many digits after the point, rounded so that it still holds.
 

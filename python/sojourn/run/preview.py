@@ -133,7 +133,13 @@ def _check(
     is_asked = asks_others or all(target.is_here for target in consent.targets(alone))
     service, where = settle(spec, alone, facts, whole, catalogue, is_asked=is_asked)
     first = next_point(alone, [], catalogue.questions)
-    assert first is not None  # noqa: S101  # a study without outcomes has a first point
+    if first is None:  # each question refuses this itself; what is forgotten ends here
+        asked_for = ", ".join(spec.measure)
+        raise SpecFault(
+            f"there is nothing to measure of {spec.label}: {asked_for} has no point",
+            at=f"services.{spec.label}.measure",
+            fix="ask for a sweep, or give what is asked its loads",
+        )
     live = RunningService(
         label=spec.label,
         life=first.life,

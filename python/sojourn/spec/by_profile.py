@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from sojourn.errors import SpecFault
@@ -11,7 +10,6 @@ from sojourn.spec import form
 from sojourn.spec.faults import Key
 from sojourn.spec.profiles import PROFILES
 from sojourn.spec.vary import LOADS
-from sojourn.spec.where import line_of
 
 DEFAULT_PROFILE = "standard"
 BY_PROFILE = "profiles"  # a table of what a study sets otherwise in one of them
@@ -37,7 +35,7 @@ def set_by_profile(
     run = table.get("run", {})
     own = (run.get("profile") if isinstance(run, dict) else None) or DEFAULT_PROFILE
     name = own if asked is None else asked
-    for key, value in _leaves(inputs.get(name, {})):
+    for key, value in _leaves(inputs.get(name, {}) if isinstance(name, str) else {}):
         at = in_file((BY_PROFILE, name, *key))
         if key[0] not in OF_PROFILE:
             what = f"'{'.'.join(key)}' is the same in every profile"
@@ -87,7 +85,10 @@ def _leaves(
 
 
 def with_profile(
-    table: Mapping[str, Any], asked: str | None, text: str, path: Path, faults: list[SpecFault]
+    table: Mapping[str, Any],
+    asked: str | None,
+    where: Callable[[Key], str],
+    faults: list[SpecFault],
 ) -> dict[str, Any]:
     """The table with `run` filled up from the profile; what is given wins.
 
@@ -96,16 +97,12 @@ def with_profile(
     """
     run = table.get("run", {})
     if not isinstance(run, dict):
-        at = f"{path}:{line_of(text, ('run',))}  run"
-        faults.append(SpecFault("run is a table", at=at, fix="write [run] and its keys below"))
+        fix = "write [run] and its keys below"
+        faults.append(SpecFault("run is a table", at=where(("run",)), fix=fix))
         run = {}
     name = run.get("profile", DEFAULT_PROFILE) if asked is None else asked
     if not isinstance(name, str) or name not in PROFILES:
-        at = (
-            "--profile"
-            if asked is not None
-            else f"{path}:{line_of(text, ('run', 'profile'))}  run.profile"
-        )
+        at = "--profile" if asked is not None else where(("run", "profile"))
         fix = f"use one of: {', '.join(PROFILES)}"
         faults.append(SpecFault(f"there is no profile '{name}'", at=at, fix=fix))
         name = DEFAULT_PROFILE

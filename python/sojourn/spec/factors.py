@@ -189,9 +189,17 @@ def _of_cell(study: Study, cell: Mapping[str, Any]) -> Iterator[Mistake]:
             guess = f"did you mean {' or '.join(meant)}?"
             fix = guess if meant else "nothing is varied: leave it out"
             yield ((key,), f"there is no factor '{key}'", fix)
-        elif level_text(level) not in [level_text(known) for known in study.factors[key]]:
+        elif (text := _text(level)) not in [level_text(known) for known in study.factors[key]]:
             levels = ", ".join(level_text(known) for known in study.factors[key])
-            yield ((key,), f"{short(key)} has no level {level_text(level)}", f"use one of {levels}")
+            yield ((key,), f"{short(key)} has no level {text}", f"use one of {levels}")
+
+
+def _text(level: Any) -> str:
+    """A level's text, of what cannot be one too, such as nan or a list."""
+    try:
+        return level_text(level)
+    except ValueError:
+        return str(level)
 
 
 def _of_fraction(study: Study) -> Iterator[Mistake]:

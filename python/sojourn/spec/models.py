@@ -78,9 +78,9 @@ class Study(Model):
     @field_validator("probe", mode="before")
     @classmethod
     def _as_text(cls, rate: object) -> object:
-        if isinstance(rate, float):
-            return f"{rate:.15g}"
-        return f"{rate:d}" if isinstance(rate, int) and rate is not True else rate
+        if isinstance(rate, int | float) and rate is not True:
+            return units.number_text(rate)
+        return rate
 
     @field_validator("probe")
     @classmethod

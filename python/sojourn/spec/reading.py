@@ -70,7 +70,7 @@ def load(
     faults.extend(vary.apply(table, varied, overrides, origin, in_file))
     set_by_profile(table, profile, in_file, origin, faults)
     files.resolve({} if is_own else table, path.parent, origin)  # a record's names hold anywhere
-    resolved = with_profile(table, profile, text, path, faults)
+    resolved = with_profile(table, profile, partial(in_file, origin=origin), faults)
     parsed: Study | None = None
     results: list[Mistake] = []
     try:

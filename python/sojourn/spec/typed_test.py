@@ -13,6 +13,7 @@ from sojourn.errors import SpecFault
 from sojourn.samples import raw
 from sojourn.spec.run import RAW_MAX, RAW_MOST
 from sojourn.spec.spec_test import MINIMAL, put
+from sojourn.testing_questions import PLANS
 
 THREADS = "services.memcached.params.threads"
 HUGE, NO_INT = "1" + "0" * 400, "9" * 5000  # no float has the one, and Python reads no such integer
@@ -159,3 +160,33 @@ def test_as_many_raw_requests_as_a_study_may_ask_for_can_be_read_and_joined() ->
 def _bytes(kind: pa.DataType) -> float:
     """Of a value in memory, with its bit of validity; texts are of three letters, such as `hit`."""
     return 1 / 8 + (4 + 3 if kind == pa.string() else kind.bit_width / 8)
+
+
+@pytest.mark.parametrize("profile", ["[[1]]", "{}", "1", "nan"])
+def test_a_profile_that_is_no_name_is_refused(profile: str, tmp_path: Path) -> None:
+    by_option = (f"run.profile={profile}",)
+    with pytest.raises(SpecFault, match="there is no profile") as caught:
+        spec.load(put(tmp_path, MINIMAL), overrides=by_option)
+    assert caught.value.at == f"--set {by_option[0]}"
+
+
+@pytest.mark.parametrize("level", ["nan", "inf", "-inf"])
+def test_a_level_that_is_no_number_is_none_of_a_factor(level: str, tmp_path: Path) -> None:
+    varied = f'{MINIMAL}\n[factors]\n"{THREADS}" = [1, 2]\n'
+    skip = f'[[design.skip]]\nlevels = {{ "{THREADS}" = {level} }}\nreason = "so"\n'
+    listed = f'[design]\nkind = "listed"\ncombinations = [{{ "{THREADS}" = {level} }}]\n'
+    for design in (skip, listed):
+        with pytest.raises(SpecFault, match=f"threads has no level {level}"):
+            spec.load(put(tmp_path, varied + design))
+
+
+@pytest.mark.parametrize(
+    ("study", "text"),
+    [
+        ("selfcheck", "services.mm1.check.rho=[]"),
+        ("blame", f"services.memcached.blame.rate={HUGE}"),
+    ],
+)
+def test_what_questions_ask_is_held_to_the_same(study: str, text: str) -> None:
+    with pytest.raises(SpecFault, match=r"rho is empty|is not a number"):
+        spec.load(study, overrides=(text,), asks=PLANS.mistakes)

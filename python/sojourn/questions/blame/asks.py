@@ -45,7 +45,9 @@ class Blame(Model):
     @field_validator("rate", mode="before")
     @classmethod
     def _as_text(cls, rate: object) -> object:
-        return f"{rate:.15g}" if isinstance(rate, int | float) and rate is not True else rate
+        if isinstance(rate, int | float) and rate is not True:
+            return units.number_text(rate)
+        return rate
 
     @field_validator("rate")
     @classmethod

@@ -71,6 +71,8 @@ class Check(Model):
     def _fits_system(self) -> Check:
         if self.system == "null" and not self.rates:
             raise ValueError('system = "null" needs rates, such as rates = ["1k", "20k"]')
+        if self.system != "null" and not self.rho:
+            raise ValueError("rho is empty; give utilisations to check at, such as rho = [0.5]")
         if self.system in {"M/M/1", "M/D/1"} and self.servers != 1:
             raise ValueError(f'servers = {self.servers}, but {self.system} has one; use "M/M/n"')
         return self
