@@ -93,7 +93,7 @@ class Bounds:
     """
 
     def __init__(self, last: Reading) -> None:
-        """From a reading on."""
+        """Exchanges are added from this reading on."""
         self._low, self._high, self._at_ns = last.low_ns, last.high_ns, last.at_ns
 
     def add(self, one: Exchange) -> None:

@@ -114,7 +114,7 @@ def ramp(first_rps: float, last_rps: float, seconds: float) -> Times:
 @pytest.mark.parametrize(("first_rps", "last_rps"), [(100, 2000), (2000, 100)])
 @pytest.mark.parametrize("stop_s", [3, 10, 18])
 @pytest.mark.parametrize("is_catching_up", [True, False])
-def test_users_of_a_rate_that_ramps_wait_no_longer_than_is_said_and_in_the_stop_alone(
+def test_users_of_a_rate_that_ramps_wait_no_longer_than_is_shown_and_in_the_stop_alone(
     first_rps: float,
     last_rps: float,
     stop_s: int,

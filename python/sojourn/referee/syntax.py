@@ -94,7 +94,7 @@ class Plain:
     """As clap, kingpin, cobra and minimist: operands anywhere, and no abbreviations."""
 
     def options(self, words: Sequence[str]) -> list[str]:
-        """All words before `--`."""
+        """The words before `--`, because it ends the options."""
         return list(words[: words.index("--")] if "--" in words else words)
 
 

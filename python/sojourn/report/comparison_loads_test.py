@@ -154,7 +154,7 @@ def test_a_history_says_where_one_share_is_several_loads() -> None:
     assert history.axes_of(rates) == ()
 
 
-def test_how_many_numbers_are_open_is_said_beside_what_is_worse() -> None:
+def test_how_many_numbers_are_open_is_beside_what_is_worse() -> None:
     text = shown.sentence(held(record(1.0), record(1.3)))
     assert text.endswith("Not decided: 1 of 11 numbers."), "its max load"
 

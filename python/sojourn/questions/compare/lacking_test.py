@@ -77,7 +77,7 @@ def test_where_all_services_fail_no_block_counts() -> None:
     assert block_runs.blocks_of(study, done) == []
 
 
-def test_blocks_that_are_left_out_are_said_with_whose_run_lacks() -> None:
+def test_blocks_that_are_left_out_are_listed_by_service() -> None:
     study = asked(blocks=12)
 
     def run(point: Point) -> Outcome:
@@ -92,7 +92,7 @@ def test_blocks_that_are_left_out_are_said_with_whose_run_lacks() -> None:
     assert judged(study, measured(study)).left_out == ()
 
 
-def test_what_is_open_is_said_beside_what_is_better() -> None:
+def test_what_is_open_is_beside_what_is_better() -> None:
     """A sentence of one better number hid that the others were open."""
     study = asked(numbers=["mean", "p99"], blocks=30)
     lot = random.Random(3)  # noqa: S311 - no secret
