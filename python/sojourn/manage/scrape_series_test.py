@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,8 @@ def test_a_series_that_is_gone_begins_anew() -> None:
 
 def test_a_series_that_is_new_counts_from_zero_in_a_process_that_is_the_same() -> None:
     """Else it may be of an instance that ran long before this endpoint handed its counts on."""
-    old, new = ({"a": (1000, 0)}, {"a": (1100, 0), "c": (3, 1)})
+    old: dict[str, Any] = {"a": (1000, 0)}
+    new: dict[str, Any] = {"a": (1100, 0), "c": (3, 1)}
     one = read(text(started=STARTED, **old), text(started=STARTED, **new))
     assert (newest(one), one.resets) == ([(104, 1)], 0)
     for first, second in (("", ""), ("", STARTED), (STARTED, "")):

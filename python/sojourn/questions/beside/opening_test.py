@@ -91,12 +91,12 @@ def test_a_pace_is_of_a_setting_only_where_intervals_are_apart() -> None:
         return replace(beside(policy, 0.6, math.inf), kept=Number(value, ends))
 
     apart = [kept(0.9, 0.02, "other"), kept(0.5, 0.02, "fifo:1")]
-    (said,) = opening._pace_sentences(apart)
-    assert said == "The neighbour keeps 90 % of its work with kernel default, and 50 % with FIFO."
+    (sentence,) = opening._pace_sentences(apart)
+    assert sentence == "The neighbour keeps 90 % of its work with kernel default, and 50 % with FIFO."
     for half in (0.3, None):
         over = [kept(0.9, half, "other"), kept(0.5, half, "fifo:1")]
-        (said,) = opening._pace_sentences(over)
-        assert said.startswith("The neighbour keeps 50 % to 90 % of its work; under which")
+        (sentence,) = opening._pace_sentences(over)
+        assert sentence.startswith("The neighbour keeps 50 % to 90 % of its work; under which")
 
 
 def test_an_open_end_is_written_as_infinity() -> None:
