@@ -190,3 +190,12 @@ def test_a_level_that_is_no_number_is_none_of_a_factor(level: str, tmp_path: Pat
 def test_what_questions_ask_is_held_to_the_same(study: str, text: str) -> None:
     with pytest.raises(SpecFault, match=r"rho is empty|is not a number"):
         spec.load(study, overrides=(text,), asks=PLANS.mistakes)
+
+
+@pytest.mark.parametrize("key", ["hosts", "hosts.platforms"])
+@pytest.mark.parametrize("levels", ["1,2", "a,b", "true,false"])
+def test_levels_in_the_place_of_a_table_are_refused(key: str, levels: str, tmp_path: Path) -> None:
+    path = put(tmp_path, f'{MINIMAL}\n[hosts]\nat = "local:2"\n')
+    with pytest.raises(SpecFault) as caught:
+        spec.load(path, varied=(f"{key}={levels}",))
+    assert caught.value.at.startswith((f"--vary {key}", f"{path}"))
