@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from sojourn import spec
-from sojourn.disk.columns import TABLE_BYTES
 from sojourn.errors import SpecFault
-from sojourn.samples import raw
 from sojourn.spec.run import RAW_MAX, RAW_MOST
 from sojourn.spec.spec_test import MINIMAL, put
 from sojourn.testing_questions import PLANS
@@ -145,21 +142,6 @@ def test_no_more_raw_requests_are_stored_than_are_read(tmp_path: Path) -> None:
     own = path.read_text().replace("[run]", f"[run]\nraw_max = {RAW_MAX}")
     path.write_text(own)
     assert spec.load(path, is_own=True).run.raw_max == RAW_MAX, "records are read as before"
-
-
-def test_as_many_raw_requests_as_a_study_may_ask_for_can_be_read_and_joined() -> None:
-    row = pa.table(
-        {name: [1] for name in ("intended_ns", "sent_ns", "first_byte_ns", "done_ns", "item")}
-        | {name: pa.array([1], pa.int32()) for name in ("thread", "connection", "bytes")}
-        | {"op": ["get"], "outcome": ["hit"], "excluded": [False]}
-    )
-    assert 64 + RAW_MOST <= raw.ROWS, "each of 64 clients may round up"
-    assert RAW_MOST * sum(_bytes(column.type) for column in row.schema) < TABLE_BYTES
-
-
-def _bytes(kind: pa.DataType) -> float:
-    """Of a value in memory, with its bit of validity; texts are of three letters, such as `hit`."""
-    return 1 / 8 + (4 + 3 if kind == pa.string() else kind.bit_width / 8)
 
 
 @pytest.mark.parametrize("profile", ["[[1]]", "{}", "1", "nan"])
