@@ -18,12 +18,14 @@ def limit(table: dict[str, Any]) -> None:
     Args:
         table: of one combination of levels; its hosts and services are changed.
     """
-    hosts = table.get("hosts") or {}
-    server, every = hosts.get("server"), hosts.get("platforms") or {}
-    if not every:
-        return
+    hosts = table.get("hosts")
+    every = hosts.get("platforms") if isinstance(hosts, dict) else None
+    if not isinstance(hosts, dict) or not isinstance(every, dict) or not every:
+        return  # there are none, or a level is in their place, which the model refuses
+    server = hosts.get("server")
     hosts["platforms"] = {name: one for name, one in every.items() if name == server}
-    if quota := every.get(server, {}).get(KNOB):
+    own = every.get(server)
+    if quota := own.get(KNOB) if isinstance(own, dict) else None:
         for service in table["services"]:
             service["knobs"] = {**(service.get("knobs") or {}), KNOB: quota}
 

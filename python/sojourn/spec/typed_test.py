@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from sojourn import spec
-from sojourn.disk.columns import TABLE_BYTES
 from sojourn.errors import SpecFault
-from sojourn.samples import raw
 from sojourn.spec.run import RAW_MAX, RAW_MOST
 from sojourn.spec.spec_test import MINIMAL, put
 from sojourn.testing_questions import PLANS
@@ -147,21 +144,6 @@ def test_no_more_raw_requests_are_stored_than_are_read(tmp_path: Path) -> None:
     assert spec.load(path, is_own=True).run.raw_max == RAW_MAX, "records are read as before"
 
 
-def test_as_many_raw_requests_as_a_study_may_ask_for_can_be_read_and_joined() -> None:
-    row = pa.table(
-        {name: [1] for name in ("intended_ns", "sent_ns", "first_byte_ns", "done_ns", "item")}
-        | {name: pa.array([1], pa.int32()) for name in ("thread", "connection", "bytes")}
-        | {"op": ["get"], "outcome": ["hit"], "excluded": [False]}
-    )
-    assert 64 + RAW_MOST <= raw.ROWS, "each of 64 clients may round up"
-    assert RAW_MOST * sum(_bytes(column.type) for column in row.schema) < TABLE_BYTES
-
-
-def _bytes(kind: pa.DataType) -> float:
-    """Of a value in memory, with its bit of validity; texts are of three letters, such as `hit`."""
-    return 1 / 8 + (4 + 3 if kind == pa.string() else kind.bit_width / 8)
-
-
 @pytest.mark.parametrize("profile", ["[[1]]", "{}", "1", "nan"])
 def test_a_profile_that_is_no_name_is_refused(profile: str, tmp_path: Path) -> None:
     by_option = (f"run.profile={profile}",)
@@ -190,3 +172,12 @@ def test_a_level_that_is_no_number_is_none_of_a_factor(level: str, tmp_path: Pat
 def test_what_questions_ask_is_held_to_the_same(study: str, text: str) -> None:
     with pytest.raises(SpecFault, match=r"rho is empty|is not a number"):
         spec.load(study, overrides=(text,), asks=PLANS.mistakes)
+
+
+@pytest.mark.parametrize("key", ["hosts", "hosts.platforms"])
+@pytest.mark.parametrize("levels", ["1,2", "a,b", "true,false"])
+def test_levels_in_the_place_of_a_table_are_refused(key: str, levels: str, tmp_path: Path) -> None:
+    path = put(tmp_path, f'{MINIMAL}\n[hosts]\nat = "local:2"\n')
+    with pytest.raises(SpecFault) as caught:
+        spec.load(path, varied=(f"{key}={levels}",))
+    assert caught.value.at.startswith((f"--vary {key}", f"{path}"))

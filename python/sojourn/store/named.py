@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -42,9 +43,9 @@ def check_folder(results: Path) -> None:
     """
     try:
         os.scandir(results).close()
-    except FileNotFoundError:
-        return
     except OSError as error:
+        if error.errno == errno.ENOENT:  # the first record will make it
+            return
         raise StoreFault(
             f"the results folder cannot be read: {error.strerror}",
             at=str(results.absolute()),
