@@ -113,10 +113,11 @@ def preempts(seen: Sequence[Properties]) -> Property:
     if not each:
         return _unknown(PREEMPTS, [one.wake.refused for one in seen])
     text = " and ".join(f"{_late(late)} late under {level}" for level, late in each)
-    if len(each) == 1 and all(len(one.wake.runs) <= 1 for one in seen):
-        return Property(name=PREEMPTS, verdict=NO, said=f"{text}, which has no parameter")
-    if len(each) == 1:  # it was not heard under the other value, or both values are the same
-        return Property(name=PREEMPTS, verdict=UNDECIDED, said=f"{text}, and under no other value")
+    if len(each) == 1:  # else it was not heard under the other value, or both are the same
+        is_without = all(len(one.wake.runs) <= 1 for one in seen)
+        verdict = NO if is_without else UNDECIDED
+        why = "which has no parameter" if is_without else "and under no other value"
+        return Property(name=PREEMPTS, verdict=verdict, said=f"{text}, {why}")
     verdict = _differ(each[0][1], each[1][1])
     is_coupled = any(one.wake.is_coupled for one in seen)
     coupled = "; its share of the CPU changes with it" if is_coupled and verdict == YES else ""
