@@ -61,8 +61,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(
         ROOT / "python", folder / "python", ignore=shutil.ignore_patterns("__pycache__")
     )
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
+    (folder / ".git").mkdir()  # as below a checkout, where scripts/package builds
+    drawing = folder / "python/sojourn/report/library.json"  # of scripts/drawing.py; git ignores it
+    if not drawing.exists():
+        drawing.write_text("[]")
     crate = folder / "crates/tools"
     crate.mkdir(parents=True)
     (crate / "Cargo.toml").write_text(CRATE.format(version=__version__))
@@ -93,7 +97,8 @@ def test_every_file_of_the_package_is_in_the_wheel_but_those_of_tests(wheel: Pat
         inside = {name for name in packed.namelist() if name.startswith("sojourn/")}
     files = [path for path in (ROOT / "python/sojourn").rglob("*") if path.is_file()]
     names = {path.relative_to(ROOT / "python").as_posix() for path in files}
-    assert inside == {name for name in names if not OF_TESTS.search(name)}
+    made = {"sojourn/report/library.json"}
+    assert inside == {name for name in names | made if not OF_TESTS.search(name)}
 
 
 def test_an_installed_wheel_finds_its_data(fresh: Path, tmp_path: Path) -> None:
