@@ -136,7 +136,7 @@ def test_a_folder_that_is_no_record_is_refused(
     [
         ["--instances", "10", "--hedge", "20"],
         ["--timeout", "300"],
-        ["--retries", "1", "--backoff", "10"],
+        ["--retries", "1", "--errors", "0.1", "--backoff", "10"],
         ["--scale", "1..8", "--startup", "30"],
         ["--neighbour", "6ms/42"],
         ["--neighbour", "6/42ms"],
