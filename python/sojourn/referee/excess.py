@@ -14,7 +14,6 @@ from sojourn.referee.requests import Requests
 
 MORE = 1.05  # times the rate: no tool sends so much more than it was asked for
 SIGMAS = 5.0  # of a Poisson count
-WIDE = 0.5  # of the longest gap: such gaps part clumps
 
 
 def excess(requests: Requests, rate_rps: float) -> str:
@@ -24,7 +23,7 @@ def excess(requests: Requests, rate_rps: float) -> str:
         requests: of one load.
         rate_rps: that the tool's command line asks for.
     """
-    came, due = _until_last_clump(requests, rate_rps)
+    came, due = requests.n, _due(requests, rate_rps)
     if came - due <= max((MORE - 1) * due, SIGMAS * math.sqrt(due)):
         return ""
     return (
@@ -33,13 +32,14 @@ def excess(requests: Requests, rate_rps: float) -> str:
     )
 
 
-def _until_last_clump(requests: Requests, rate_rps: float) -> tuple[int, float]:
-    """Requests before the last long gap, and those that were due until its end.
+def _due(requests: Requests, rate_rps: float) -> float:
+    """Requests that were due, at the most.
 
-    A tool that sends in clumps sends the last one whole, so a count with it would be too large.
+    A tool that sends in clumps sends the last one whole, which is due until the next one. So the
+    longest gap counts at the end, too.
     """
     if requests.n < 2:
-        return requests.n, float(requests.n)
+        return float(requests.n)
     gaps = np.diff(requests.start_ns)
-    came = int(np.flatnonzero(gaps >= WIDE * gaps.max())[-1]) + 1
-    return came, rate_rps * float(requests.start_ns[came] - requests.start_ns[0]) / 1e9
+    span_ns = int(requests.start_ns[-1] - requests.start_ns[0]) + int(gaps.max())
+    return rate_rps * span_ns / 1e9
