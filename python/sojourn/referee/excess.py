@@ -34,12 +34,15 @@ def excess(requests: Requests, rate_rps: float) -> str:
 
 
 def _until_last_clump(requests: Requests, rate_rps: float) -> tuple[int, float]:
-    """Requests before the last long gap, and those that were due until its end.
+    """Requests before the last clump, and those that were due until it; all without clumps.
 
-    A tool that sends in clumps sends the last one whole, so a count with it would be too large.
+    A tool that sends in clumps sends the last one whole, so a count with it would be too large. A
+    clump is shorter than the gap before it.
     """
     if requests.n < 2:
         return requests.n, float(requests.n)
-    gaps = np.diff(requests.start_ns)
-    came = int(np.flatnonzero(gaps >= WIDE * gaps.max())[-1]) + 1
-    return came, rate_rps * float(requests.start_ns[came] - requests.start_ns[0]) / 1e9
+    start, gaps = requests.start_ns, np.diff(requests.start_ns)
+    last = int(np.flatnonzero(gaps >= WIDE * gaps.max())[-1])
+    if start[-1] - start[last + 1] > gaps[last]:
+        return requests.n, rate_rps * requests.seconds + 1
+    return last + 1, rate_rps * float(start[last + 1] - start[0]) / 1e9
