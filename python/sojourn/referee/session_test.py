@@ -13,6 +13,7 @@ import pytest
 
 from sojourn.errors import Exit
 from sojourn.importers import hey
+from sojourn.places import proc
 from sojourn.referee import session, target
 from sojourn.referee.judgement import Loss
 from sojourn.referee.load import Load
@@ -117,7 +118,7 @@ def with_parents(
     monkeypatch.setattr(session, "Kin", lambda pid: lambda: tuple(family))
     monkeypatch.setattr(session, "_command_line", lambda pid: family[pid])
     monkeypatch.setattr(session, "_folder", lambda pid: None)
-    monkeypatch.setattr(session.proc, "stat", lambda pid: SimpleNamespace(parent=parents[pid]))
+    monkeypatch.setattr(proc, "stat", lambda pid: SimpleNamespace(parent=parents[pid]))
 
 
 def test_two_loads_of_a_script_have_no_common_rate(monkeypatch: pytest.MonkeyPatch) -> None:

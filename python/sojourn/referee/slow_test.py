@@ -63,7 +63,7 @@ def test_slow_requests_are_not_called_stops(connections: int) -> None:
 def test_the_bounds_of_users_waits_hold_what_a_user_waits() -> None:
     """One connection and 300 users/s: the estimate of p50 was 60 ms, and users wait 50 µs."""
     due = np.arange(0, 20 * S, 200_000, dtype=np.int64)
-    of = judge(concurrent(due, 1, slow=0.005), replace(HEY, rate_rps=300))
+    of = judge(concurrent(due, 1, slow=0.005), replace(HEY, rate_rps=300, is_users=True))
     p50, p90 = of.numbers[:2]
     assert of.gaps.unsure
     assert p50.lo == pytest.approx(SERVICE, rel=0.01)
