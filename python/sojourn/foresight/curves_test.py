@@ -51,9 +51,7 @@ def test_a_bound_beyond_the_longest_tail_ends_where_the_queue_grows() -> None:
     alone = curves.of(runs((100, 1e6), (200, 1e7), (300, 1e8)), 0.99, 400)
     beside = curves.of(runs((100, 1e6), (200, math.inf), (300, math.inf)), 0.99, 400)
     for bound_ns in (curves.TOP_NS, 2 * curves.TOP_NS):
-        rps, where = alone.border(bound_ns)
-        assert rps == pytest.approx(400, rel=1e-3)
-        assert where == "beyond"
-        rps, where = beside.border(bound_ns)
-        assert rps == pytest.approx(200, rel=1e-3)
-        assert where == ""
+        for curve, rps, way in ((alone, 400, "beyond"), (beside, 200, "")):
+            border, where = curve.border(bound_ns)
+            assert border == pytest.approx(rps, rel=1e-3)
+            assert where == way

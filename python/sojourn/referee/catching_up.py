@@ -42,7 +42,8 @@ def later_rps(start: Times, at: int) -> float:
 def before_rps(start: Times, at: int, gap_ns: float) -> float:
     """At which rate requests came just before arrival `at`; 0 if too few came to say it."""
     for lengths in (BEFORE, REACH):
-        begin, end = max(start[at] - lengths * gap_ns, float(start[0])), float(start[at])
+        end = float(start[at])
+        begin = max(end - lengths * gap_ns, float(start[0]))
         came = at - int(np.searchsorted(start, begin))
         if came >= ENOUGH:
             return float(came / (end - begin) * 1e9)

@@ -14,6 +14,7 @@ from sojourn.referee.requests import Requests
 
 MORE = 1.05  # times the rate: no tool sends so much more than it was asked for
 SIGMAS = 5.0  # of a Poisson count
+WIDE = 0.5  # of the longest gap: such gaps part clumps
 
 
 def excess(requests: Requests, rate_rps: float) -> str:
@@ -23,7 +24,7 @@ def excess(requests: Requests, rate_rps: float) -> str:
         requests: of one load.
         rate_rps: that the tool's command line asks for.
     """
-    came, due = requests.n, _due(requests, rate_rps)
+    came, due = _until_last_clump(requests, rate_rps)
     if came - due <= max((MORE - 1) * due, SIGMAS * math.sqrt(due)):
         return ""
     return (
@@ -32,14 +33,16 @@ def excess(requests: Requests, rate_rps: float) -> str:
     )
 
 
-def _due(requests: Requests, rate_rps: float) -> float:
-    """Requests that were due, at the most.
+def _until_last_clump(requests: Requests, rate_rps: float) -> tuple[int, float]:
+    """Requests before the last clump, and those that were due until it; all without clumps.
 
-    A tool that sends in clumps sends the last one whole, which is due until the next one. So the
-    longest gap counts at the end, too.
+    A tool that sends in clumps sends the last one whole, so a count with it would be too large. A
+    clump is shorter than the gap before it.
     """
     if requests.n < 2:
-        return float(requests.n)
-    gaps = np.diff(requests.start_ns)
-    span_ns = int(requests.start_ns[-1] - requests.start_ns[0]) + int(gaps.max())
-    return rate_rps * span_ns / 1e9
+        return requests.n, float(requests.n)
+    start, gaps = requests.start_ns, np.diff(requests.start_ns)
+    last = int(np.flatnonzero(gaps >= WIDE * gaps.max())[-1])
+    if start[-1] - start[last + 1] > gaps[last]:
+        return requests.n, rate_rps * requests.seconds + 1
+    return last + 1, rate_rps * float(start[last + 1] - start[0]) / 1e9
