@@ -54,7 +54,7 @@ def undone(book: MemoryBook, tree: Tree) -> None:
 
 def refuses_second_of(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel takes it for the first thread, and for no other one."""
-    change, taken = settings.change, []
+    change, taken = settings.change, list[str]()
 
     def refuse(setting: Setting, text: str, tree: Tree) -> str:
         if text == level and taken:
@@ -168,7 +168,7 @@ def test_a_resource_group_is_left_where_its_line_is_refused(
     fake: Make, book: MemoryBook, monkeypatch: pytest.MonkeyPatch, name: str, level: str
 ) -> None:
     kernel, on = fake("intel")
-    before, write = kernel.files(), resctrl.write
+    before, write = kernel.files(), kernel.write
 
     def refuse(tree: Tree, path: str, text: str) -> None:
         if path.endswith("/schemata"):

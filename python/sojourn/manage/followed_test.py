@@ -56,7 +56,7 @@ def test_the_file_of_a_configuration_is_read_so(tmp_path: Path) -> None:
     path.write_text(GOOD)
     one = feed.of(configs.read(path), {})
     assert isinstance(one, Followed)
-    assert one.groups == {"web", "batch"}
+    assert one.groups == frozenset({"web", "batch"})
 
 
 def test_windows_of_others_take_no_memory_and_are_not_wrong(tmp_path: Path) -> None:

@@ -240,8 +240,9 @@ def window(before: Counts, now: Counts, length_ms: int, target_ns: float) -> Win
     """The requests between two answers; ValueError where they do not fit together.
 
     >>> edges = {0.1: 98.0, 0.2: 99.0, math.inf: 100.0}
-    >>> window(dict.fromkeys(edges, 0.0), edges, 1000, 2e8)
-    Window(length_ms=1000, n=100, p99_ns=200000000.0, lo_ns=0.0, hi_ns=None, above=1, age_ms=0.0)
+    >>> one = window(dict.fromkeys(edges, 0.0), edges, 1000, 2e8)
+    >>> one.n, one.p99_ns, one.lo_ns, one.hi_ns, one.above
+    (100, 200000000.0, 0.0, None, 1)
     """
     edges = sorted(now)
     counts = [now[edge] - before[edge] for edge in edges]

@@ -70,8 +70,8 @@ def source(url: str, every_s: float = 0.05) -> Scrape:
 
 def fed(one: Scrape, answers: list[tuple[float, dict[float, float] | str]]) -> None:
     for at, counts in answers:
-        is_bad = isinstance(counts, str)
-        one._came.append((at, counts if is_bad else Answer(series={(): counts}, counts=counts)))
+        whole = counts if isinstance(counts, str) else Answer(series={(): counts}, counts=counts)
+        one._came.append((at, whole))
         one.read(at)
 
 
