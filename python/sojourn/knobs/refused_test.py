@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Turned, attr, groups, resctrl, settings
+from sojourn.knobs import KINDS, Turned, attr, resctrl, settings
 from sojourn.knobs.groups_test import alive
 from sojourn.knobs.resctrl_test import Make, book, fake
 from sojourn.knobs.settings import Setting
@@ -54,8 +54,7 @@ def undone(book: MemoryBook, tree: Tree) -> None:
 
 def refuses_second_of(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel takes it for the first thread, and for no other one."""
-    change = settings.change
-    taken: list[str] = []
+    change, taken = settings.change, list[str]()
 
     def refuse(setting: Setting, text: str, tree: Tree) -> str:
         if text == level and taken:
@@ -169,7 +168,7 @@ def test_a_resource_group_is_left_where_its_line_is_refused(
     fake: Make, book: MemoryBook, monkeypatch: pytest.MonkeyPatch, name: str, level: str
 ) -> None:
     kernel, on = fake("intel")
-    before, write = kernel.files(), groups.write
+    before, write = kernel.files(), kernel.write
 
     def refuse(tree: Tree, path: str, text: str) -> None:
         if path.endswith("/schemata"):

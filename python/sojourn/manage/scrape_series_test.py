@@ -8,13 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
-from sojourn.manage import cutoff, scrape
+from sojourn.manage import scrape
+from sojourn.manage.cutoff import cut_after
 from sojourn.manage.exposition import histogram
 from sojourn.manage.scrape import Scrape, window
 from sojourn.manage.testing import serving, until
@@ -78,14 +78,16 @@ def test_a_series_that_is_gone_begins_anew() -> None:
 
 def test_a_series_that_is_new_counts_from_zero_in_a_process_that_is_the_same() -> None:
     """Else it may be of an instance that ran long before this endpoint handed its counts on."""
-    old: dict[str, Any] = {"a": (1000, 0)}
-    new: dict[str, Any] = {"a": (1100, 0), "c": (3, 1)}
-    one = read(text(started=STARTED, **old), text(started=STARTED, **new))
+
+    def both(first: str, second: str) -> tuple[str, str]:
+        return text(started=first, a=(1000, 0)), text(started=second, a=(1100, 0), c=(3, 1))
+
+    one = read(*both(STARTED, STARTED))
     assert (newest(one), one.resets) == ([(104, 1)], 0)
     for first, second in (("", ""), ("", STARTED), (STARTED, "")):
-        one = read(text(started=first, **old), text(started=second, **new))
+        one = read(*both(first, second))
         assert (newest(one), one.resets) == ([], 1)
-    one = read(text(**old), text(**new), text(a=(1200, 1), c=(4, 2)))
+    one = read(*both("", ""), text(a=(1200, 1), c=(4, 2)))
     assert newest(one) == [(103, 2)], "from then on it counts"
 
 
@@ -206,7 +208,6 @@ def test_a_machine_without_a_thread_for_the_deadline_ends_no_source(
 ) -> None:
     """The next answer is asked for when there is one again."""
     left = 3
-    cut_after = cutoff.cut_after
 
     @contextlib.contextmanager
     def limited(wire: socket.socket, seconds: float) -> Iterator[None]:

@@ -69,9 +69,9 @@ def source(url: str, every_s: float = 0.05) -> Scrape:
 
 
 def fed(one: Scrape, answers: list[tuple[float, dict[float, float] | str]]) -> None:
-    for at, came in answers:
-        answer = came if isinstance(came, str) else Answer(series={(): came}, counts=came)
-        one._came.append((at, answer))
+    for at, counts in answers:
+        whole = counts if isinstance(counts, str) else Answer(series={(): counts}, counts=counts)
+        one._came.append((at, whole))
         one.read(at)
 
 
