@@ -97,10 +97,11 @@ def test_a_line_without_what_belongs_to_it_is_none(answer: Any) -> None:
 
 
 def test_lines_of_a_stage_stay_as_they_are() -> None:
-    for one in (
+    lines: tuple[dict[str, Any], ...] = (
         {"say": "done", "fault": None, "seen": {}},
         {"say": "fault", "fault": FAULT},
         {"say": "event", "step": "s", "text": "t", "service": ""},
         {"say": "ended", "code": 0},
-    ):
+    )
+    for one in lines:
         assert answers.line(one) == one

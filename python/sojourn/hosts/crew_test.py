@@ -13,8 +13,8 @@ import pytest
 
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.hosts import copies
-from sojourn.hosts import crew as crew_module
 from sojourn.hosts.about import about
+from sojourn.hosts.chosen import chosen
 from sojourn.hosts.clock import Reading, same
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
@@ -34,19 +34,19 @@ def test_who_is_a_client_is_said_by_name_address_or_label() -> None:
     by = {"host1": ["host1"], "10.9.0.3": ["host2"], "id0": ["host0"]}
     for name, wanted in by.items():
         spec = HostsSpec(at="auto", clients=(name,))
-        assert [node.name for node in crew_module.chosen(spec, nodes)] == wanted
+        assert [node.name for node in chosen(spec, nodes)] == wanted
     twice = HostsSpec(at="auto", clients=("host0", "host0"))
-    assert len(crew_module.chosen(twice, nodes)) == 2
+    assert len(chosen(twice, nodes)) == 2
 
 
 @pytest.mark.parametrize("role", ["server", "neighbours", "observers"])
 def test_who_has_another_role_is_a_client_only_if_it_is_named_as_one(role: str) -> None:
     nodes = Cluster(Host(), Host(), Host()).nodes()
     name: Any = "host1" if role == "server" else ("host1",)
-    others = crew_module.chosen(HostsSpec(at="auto", **{role: name}), nodes)
+    others = chosen(HostsSpec(at="auto", **{role: name}), nodes)
     assert [node.name for node in others] == ["host0", "host2"]
     both = HostsSpec(at="auto", clients=("host1", "host2"), **{role: name})
-    assert [node.name for node in crew_module.chosen(both, nodes)] == ["host1", "host2"]
+    assert [node.name for node in chosen(both, nodes)] == ["host1", "host2"]
 
 
 def test_a_host_that_is_not_there_is_named_with_those_that_are() -> None:

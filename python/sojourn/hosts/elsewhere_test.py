@@ -9,6 +9,7 @@ import pytest
 
 from sojourn.errors import RunFault
 from sojourn.hosts import elsewhere
+from sojourn.hosts.crew import ANSWER_S_MAX
 from sojourn.hosts.elsewhere import Passing
 from sojourn.run.watch import nothing
 
@@ -58,6 +59,6 @@ def test_lines_before_an_answer_are_left_out_and_later_ones_pass(now: list[float
 def test_an_agent_that_never_answers_is_lost(now: list[float]) -> None:
     watcher = passing(Slow())
     watcher.second({"t_s": 1})
-    now[0] += elsewhere.ANSWER_S_MAX + 1.0
+    now[0] += ANSWER_S_MAX + 1.0
     with pytest.raises(RunFault, match="was lost"):
         watcher.second({"t_s": 12})

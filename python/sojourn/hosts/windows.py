@@ -1,4 +1,4 @@
-"""Windows of clients by the lab's clock: one excursion of the service is one. Pure.
+"""Windows of misses by the lab's clock, whatever a client's clock does. Pure.
 
 A client counts its misses in windows of its own time. A clock that drifts by 100 ppm is 60 ms off
 after ten minutes, which is many windows. The same excursion would be at one place of one client and
