@@ -93,7 +93,7 @@ class Bounds:
     """
 
     def __init__(self, last: Reading) -> None:
-        """Exchanges are added from this reading on."""
+        """Begin with what a reading says of the offset."""
         self._low, self._high, self._at_ns = last.low_ns, last.high_ns, last.at_ns
 
     def add(self, one: Exchange) -> None:

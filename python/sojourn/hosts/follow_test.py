@@ -121,7 +121,7 @@ def test_numbers_that_are_none_are_left_out() -> None:
 class Slow(Agent):
     """Does not answer what it is asked first before the others were asked so often."""
 
-    def __init__(self, others: Sequence[Any], times: int) -> None:
+    def __init__(self, others: Sequence[Prompt], times: int) -> None:
         super().__init__(OVER)
         self._others, self._times = others, times
 

@@ -1,4 +1,4 @@
-"""Windows of clients by the lab's clock: one excursion is one. Pure.
+"""Windows of misses by the lab's clock, whatever a client's clock does. Pure.
 
 A client counts its misses in windows of its own time. A clock that drifts by 100 ppm is 60 ms off
 after ten minutes, which is many windows. The same excursion would be at one place of one client and
@@ -10,14 +10,9 @@ none is moved by more than half a window too far.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sojourn import late
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = late.module("numpy")
+import numpy as np
 
 PACE_OFF_MAX = 0.01  # a clock that is off by more has jumped, which is a fault elsewhere
 

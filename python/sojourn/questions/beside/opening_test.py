@@ -92,7 +92,9 @@ def test_a_pace_is_of_a_setting_only_where_intervals_are_apart() -> None:
 
     apart = [kept(0.9, 0.02, "other"), kept(0.5, 0.02, "fifo:1")]
     (sentence,) = opening._pace_sentences(apart)
-    assert sentence == "The neighbour keeps 90 % of its work with kernel default, and 50 % with FIFO."
+    assert (
+        sentence == "The neighbour keeps 90 % of its work with kernel default, and 50 % with FIFO."
+    )
     for half in (0.3, None):
         over = [kept(0.9, half, "other"), kept(0.5, half, "fifo:1")]
         (sentence,) = opening._pace_sentences(over)
