@@ -1,7 +1,8 @@
 """What an agent answers, held against its form.
 
-Another host's program may be damaged. An answer of another form counts as none, so its host is lost, as one that hangs is. Who may be in a
-cluster can run programs on all of its machines, so this holds off faults and no attacks.
+Another host's program may be damaged. An answer of another form counts as none, so its host is
+lost, as one that hangs is. Who may be in a cluster can run programs on all of its machines, so this
+holds off faults and no attacks.
 """
 
 from __future__ import annotations
