@@ -1,7 +1,7 @@
 """A client's machine is one study's at a time, as the lab's own is. Pure.
 
-The turn is that of `run.turn`. While load runs, the first client of each machine holds it for all of them. The lab and the stages
-of a study hold their own machines throughout.
+The turn is that of `run.turn`. While load runs, the first client of each machine holds it for all
+of them. The lab and the stages of a study hold their own machines throughout.
 """
 
 from __future__ import annotations
