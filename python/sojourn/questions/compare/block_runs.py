@@ -68,7 +68,7 @@ def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[Block]:
 
     One in which all services fail is left out: then it is what they are asked that is wrong.
     """
-    whole = []
+    whole: list[Block] = []
     for block in _tried(outcomes):
         each = _each(study, block)
         known = {label: runs for label, runs in each.items() if runs is not None}

@@ -57,7 +57,7 @@ class CompareAnswer(Answer):
             _row(data.study, name, values, blocks, judged.get(name))
             for name, values in logs.items()
         )
-        gate, lacking = None, ()
+        gate, lacking = None, tuple[str, ...]()
         if asked.gate:
             gate = gate_rule.decide(family, asked.max_regression, asked.alpha)
             if gate.ruling is Ruling.FINE and (lacking := _lacking(logs, family)):
