@@ -201,7 +201,7 @@ def _checked_service(target: str, study: Study, *, is_filled: bool) -> External:
             fix="say --preload: 10,000 keys of 30 B are set to values of 200 B, 2.3 MB in all",
         )
     if cut := dict(service.proof.facts).get(CUT):
-        say(f"{CUT}: {cut}; each is a failed request, and counts as infinitely late under load")
+        say(f"{CUT}: {cut}; under load, a request that fails counts as infinitely late")
     return service
 
 

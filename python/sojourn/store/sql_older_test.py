@@ -12,7 +12,6 @@ import pytest
 
 from sojourn import spec, store
 from sojourn.plan import next_point
-from sojourn.plan.points import Outcome
 from sojourn.plan.rehearsal import imagine
 from sojourn.spec import Study
 from sojourn.store.columns import SCHEMA
@@ -20,7 +19,6 @@ from sojourn.testing_questions import PLANS
 
 GOLDEN = Path(__file__).with_name("golden") / "record-1.tar.xz"
 LATER = ("cpu_ns", "p999_ns", "refused", "refused_with", "used_cpus", "failed")
-OF_NOW = {"refused": 7, "refused_with": ("HTTP 503",), "used_cpus": 0.5, "failed": 3}
 
 
 @pytest.fixture
@@ -44,9 +42,14 @@ def measured(study: Study, results: Path, machine: str) -> Path:
         for _ in range(2):
             point = next_point(study, record.outcomes(), PLANS)
             assert point is not None
+<<<<<<< HEAD
             one: Outcome = imagine(point)
             folder = str(record.folder(point))
             record.add(replace(one, **OF_NOW, folder=folder))  # type: ignore[arg-type]  # by name
+=======
+            one = replace(imagine(point), folder=str(record.folder(point)), failed=3, refused=7)
+            record.add(replace(one, refused_with=("HTTP 503",), used_cpus=0.5))
+>>>>>>> wt-A
     return record.path
 
 

@@ -1,7 +1,7 @@
 """First requests that a server cuts off are made again.
 
 So one reset refuses no service. How many were cut off is a fact about the service. It is said
-before the load: each is a failed request, and under load there will be more.
+before the load, because under load there will be more.
 """
 
 from __future__ import annotations

@@ -72,7 +72,11 @@ def test_a_request_that_is_cut_off_every_time_is_refused_with_how_often(
 
 @pytest.mark.parametrize(
     ("error", "wanted"),
+<<<<<<< HEAD
     [(RESET, True), (BrokenPipeError(), True), (http.client.RemoteDisconnected(""), True),
+=======
+    [(RESET, True), (BrokenPipeError(), True), (http.client.RemoteDisconnected("x"), True),
+>>>>>>> wt-A
      (ssl.SSLEOFError(), True), (http.client.IncompleteRead(b""), True),
      (ConnectionRefusedError(), False), (TimeoutError(), False),
      (http.client.BadStatusLine("x"), False), (OSError(), False)],
