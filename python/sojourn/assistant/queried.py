@@ -99,12 +99,7 @@ def _answer(job: Mapping[str, Any]) -> dict[str, object]:
             columns = [bounded(name) for name in names]
     except (MemoryError, RuntimeError):  # RuntimeError: no thread can be started
         raise RunFault(MUCH, at=AT, fix=LESS) from None
-<<<<<<< HEAD
-    rows_of_text: list[list[Any]] = [columns, *cells]
-    if sum(len(str(one)) for row in rows_of_text for one in row) > TEXT_BYTES_MOST:
-=======
     every = [*columns, *(one for row in cells for one in row)]
     if sum(len(str(one)) for one in every) > TEXT_BYTES_MOST:
->>>>>>> wt-A
         raise RunFault("the answer is too long", at=AT, fix=LESS)
     return {"columns": columns, "rows": cells}

@@ -42,14 +42,8 @@ def measured(study: Study, results: Path, machine: str) -> Path:
         for _ in range(2):
             point = next_point(study, record.outcomes(), PLANS)
             assert point is not None
-<<<<<<< HEAD
-            one: Outcome = imagine(point)
-            folder = str(record.folder(point))
-            record.add(replace(one, **OF_NOW, folder=folder))  # type: ignore[arg-type]  # by name
-=======
             one = replace(imagine(point), folder=str(record.folder(point)), failed=3, refused=7)
             record.add(replace(one, refused_with=("HTTP 503",), used_cpus=0.5))
->>>>>>> wt-A
     return record.path
 
 

@@ -43,7 +43,7 @@ def cutting(replies: Replies, *cut: int) -> Replies:
     [(web, "http", 0), (web, "http", 1), (web, "http", 2), (web2, "h2c", 1), (web2, "grpc", 0),
      (redis, "resp", 0), (memcached, "memcache", 0), (lambda _: b"S", "postgres", 0)],
 )  # fmt: skip
-def test_one_first_request_that_is_cut_off_refuses_no_service_and_is_reported(
+def test_one_first_request_that_is_cut_off_refuses_no_service_and_is_said(
     replies: Replies, scheme: str, cut: int, serve: Callable[..., Where]
 ) -> None:
     proof = Asked().prove(serve(cutting(replies, cut), scheme))
@@ -72,11 +72,7 @@ def test_a_request_that_is_cut_off_every_time_is_refused_with_how_often(
 
 @pytest.mark.parametrize(
     ("error", "wanted"),
-<<<<<<< HEAD
-    [(RESET, True), (BrokenPipeError(), True), (http.client.RemoteDisconnected(""), True),
-=======
     [(RESET, True), (BrokenPipeError(), True), (http.client.RemoteDisconnected("x"), True),
->>>>>>> wt-A
      (ssl.SSLEOFError(), True), (http.client.IncompleteRead(b""), True),
      (ConnectionRefusedError(), False), (TimeoutError(), False),
      (http.client.BadStatusLine("x"), False), (OSError(), False)],
