@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -38,7 +39,9 @@ class Log:
         own = os.fstat(self._file.fileno())
         try:
             now = os.stat(self._path)  # noqa: PTH116  # at each look
-        except FileNotFoundError:
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                raise
             return False
         return (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino)
 
