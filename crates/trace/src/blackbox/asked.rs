@@ -54,11 +54,15 @@ impl Tail {
     }
 }
 
-/// A time that a request may take: 1 µs to 60 s.
+/// A time that a request may take: 1 µs to 60 s, with its unit, because a bound of `5` is hardly 5 s.
 ///
 /// # Errors
 /// It is none.
 pub fn bound(text: &str, flag: &str) -> Result<u64, Fault> {
+    if text.trim_end().ends_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
+        let what = format!("'{text}' has no unit");
+        return Err(Fault::usage(what, flag, "give a time such as 5ms"));
+    }
     let ns = units::parse_ns(text).map_err(|fault| fault.within(flag))?;
     if (1_000..=60 * units::NS_PER_S).contains(&ns) {
         return Ok(ns);
@@ -86,13 +90,24 @@ mod tests {
     fn a_rule_is_read_and_nonsense_is_refused_with_the_reason() {
         assert_eq!(Tail::read("p99.9 > 5ms"), Ok(Tail { q: 0.999, bound_ns: 5_000_000 }));
         assert_eq!(Tail::read("p50>1s").unwrap().words(), "p50 > 1 s");
-        for wrong in ["", "5ms", "p99", "p100>1ms", "p99>0", "p99>2h", "p99>x", "p10>1ms", ">1ms"] {
+        for wrong in
+            ["", "5ms", "p99", "p100>1ms", "p99>0", "p99>2h", "p99>5", "p99>x", "p10>1ms", ">1ms"]
+        {
             let fault = Tail::read(wrong).unwrap_err();
             assert_eq!((fault.at.as_str(), fault.exit), (FLAG, 2), "{wrong}");
         }
         for content in ["path=/cart", "traceparent=00-ab", "path>1ms"] {
             let fault = Tail::read(content).unwrap_err();
             assert!(fault.what.contains("no contents of requests"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_bound_needs_a_unit() {
+        assert_eq!(bound("5ms", "--over"), Ok(5_000_000));
+        for bare in ["5", "0.005", "5 "] {
+            let fault = bound(bare, "--over").unwrap_err();
+            assert!(fault.at == "--over" && fault.what.contains("has no unit"), "{fault}");
         }
     }
 

@@ -31,7 +31,7 @@ pub struct Facts<'a> {
     pub kernel: String,
     /// From when to when, `CLOCK_MONOTONIC`, ns.
     pub span: (u64, u64),
-    /// Unix time less `CLOCK_MONOTONIC`, ns.
+    /// Unix time less `CLOCK_MONOTONIC` now, ns; seconds that are over have their own.
     pub unix_less_mono_ns: u64,
     /// Slower requests start a dump.
     pub over_ns: Option<u64>,
@@ -49,9 +49,17 @@ pub struct Facts<'a> {
     pub names: &'a HashMap<(u32, u32), String>,
 }
 
+impl Facts<'_> {
+    /// A moment of the monotonic clock as the clock of its second had it.
+    fn unix(&self, ns: u64) -> u64 {
+        let less = self.tally.unix_less_mono_ns(ns).unwrap_or(self.unix_less_mono_ns);
+        ns.wrapping_add(less)
+    }
+}
+
 /// Puts a dump together: quantiles, slow requests, culprits, and what is missing.
 pub fn dump(facts: Facts<'_>) -> Dump {
-    let unix = |ns: u64| ns.wrapping_add(facts.unix_less_mono_ns);
+    let unix = |ns: u64| facts.unix(ns);
     let totals = facts.tally.totals(facts.span.0);
     let quantile = |q| bins::TOTAL.quantile(&totals, 0, q);
     let stored = facts.memory.slowest(facts.span, MOST);
@@ -129,7 +137,7 @@ fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<Culpri
         .iter()
         .zip(&cuts)
         .map(|(slow, one)| SlowRequest {
-            start_unix_ns: slow.start_ns.wrapping_add(facts.unix_less_mono_ns),
+            start_unix_ns: facts.unix(slow.start_ns),
             start_ns: slow.start_ns,
             total_ns: slow.total_ns,
             tid: slow.tid,

@@ -53,8 +53,8 @@ impl State {
     pub fn new(asked: Asked, room: usize) -> Self {
         Self {
             memory: Memory::new(asked.last_ns, room),
-            // A second more, so that the oldest is whole.
-            tally: Tally::new(asked.last_ns + NS_PER_S),
+            // A second more, so that the oldest is whole. A quantile needs its own seconds, however short a dump is.
+            tally: Tally::new(asked.last_ns.max(QUANTILE_OF_NS) + NS_PER_S),
             signals: VecDeque::new(),
             names: HashMap::new(),
             floor_ns: asked.over_ns.map_or(FIRST_FLOOR_NS, |over| over.min(FIRST_FLOOR_NS)),
@@ -105,7 +105,7 @@ impl State {
 
     /// A second is over: `totals` and `beside` are the kernel's counts.
     pub fn second(&mut self, now_ns: u64, unix_ns: u64, totals: &[u64], beside: Beside) {
-        self.tally.add(now_ns, totals, beside, self.floor_ns);
+        self.tally.add((now_ns, unix_ns), totals, beside, self.floor_ns);
         self.memory.forget(now_ns);
         let from_ns = now_ns.saturating_sub(self.asked.last_ns);
         while self.signals.front().is_some_and(|signal| signal.at_ns < from_ns) {

@@ -46,6 +46,8 @@ pub struct Second {
     pub beside: Beside,
     /// Shorter requests were not stored, ns.
     pub floor_ns: u64,
+    /// Unix time less `CLOCK_MONOTONIC` at its end, ns: the machine may sleep, and its clock may be set.
+    pub unix_less_mono_ns: u64,
 }
 
 impl Second {
@@ -72,8 +74,14 @@ impl Tally {
         Self { last_ns, before, beside_before, seconds: VecDeque::new() }
     }
 
-    /// A second ends: `totals` and `beside` are the kernel's counts since it began to count.
-    pub fn add(&mut self, end_ns: u64, totals: &[u64], beside: Beside, floor_ns: u64) {
+    /// A second ends, at a time of both clocks: `totals` and `beside` are the kernel's counts since it began to count.
+    pub fn add(
+        &mut self,
+        (end_ns, end_unix_ns): (u64, u64),
+        totals: &[u64],
+        beside: Beside,
+        floor_ns: u64,
+    ) {
         let news =
             self.before.iter_mut().zip(totals).enumerate().filter_map(|(bin, (old, new))| {
                 let n = new.saturating_sub(*old);
@@ -83,7 +91,8 @@ impl Tally {
         let bins = news.collect();
         let since = beside.since(self.beside_before);
         self.beside_before = beside;
-        self.seconds.push_back(Second { end_ns, bins, beside: since, floor_ns });
+        let unix_less_mono_ns = end_unix_ns.wrapping_sub(end_ns);
+        self.seconds.push_back(Second { end_ns, bins, beside: since, floor_ns, unix_less_mono_ns });
         while self.seconds.front().is_some_and(|old| old.end_ns + self.last_ns < end_ns) {
             self.seconds.pop_front();
         }
@@ -98,6 +107,12 @@ impl Tally {
     pub fn edge(&self, ns: u64, began_ns: u64) -> u64 {
         let ends = self.seconds.iter().map(|second| second.end_ns);
         ends.filter(|end| *end <= ns).max().unwrap_or(began_ns)
+    }
+
+    /// Unix time less `CLOCK_MONOTONIC` in the second of a moment; `None`: it is not over.
+    pub fn unix_less_mono_ns(&self, ns: u64) -> Option<u64> {
+        let at = self.seconds.partition_point(|second| second.end_ns < ns);
+        self.seconds.get(at).map(|second| second.unix_less_mono_ns)
     }
 
     /// Requests by bin, of the seconds that ended from then on.
@@ -141,8 +156,8 @@ mod tests {
             together: lower_bounds + 1,
             ..Beside::default()
         };
-        tally.add(1_000, &counts(&[(500, 3)]), beside(1, 0), 0);
-        tally.add(2_000, &counts(&[(500, 3), (9_000_000, 2)]), beside(1, 2), 7);
+        tally.add((1_000, 0), &counts(&[(500, 3)]), beside(1, 0), 0);
+        tally.add((2_000, 0), &counts(&[(500, 3), (9_000_000, 2)]), beside(1, 2), 7);
         let seconds: Vec<(u64, Beside)> =
             tally.since(0).map(|second| (second.requests(), second.beside)).collect();
         let second = Beside { lower_bounds: 2, together: 2, ..Beside::default() };
@@ -150,8 +165,19 @@ mod tests {
         assert_eq!(at_least(&tally.totals(0), 5_000_000), 2);
         assert_eq!(at_least(&tally.totals(1_000), 0), 2, "the first second is not asked for");
         assert_eq!([0, 1_500, 2_000].map(|ns| tally.edge(ns, 7)), [7, 1_000, 2_000]);
-        tally.add(5_000, &counts(&[(500, 4), (9_000_000, 2)]), beside(4, 2), 7);
+        tally.add((5_000, 0), &counts(&[(500, 4), (9_000_000, 2)]), beside(4, 2), 7);
         assert_eq!(tally.since(0).count(), 1, "two seconds are too old");
         assert_eq!(at_least(tally.ever(), 0), 6, "and the sum of all stays");
+    }
+    #[test]
+    fn a_moment_has_the_clock_of_its_second() {
+        let mut tally = Tally::new(60_000);
+        tally.add((1_000, 7_000), &[], Beside::default(), 0);
+        tally.add((2_000, 908_000), &[], Beside::default(), 0); // the machine slept in between
+        let of = |ns| tally.unix_less_mono_ns(ns);
+        assert_eq!(
+            [of(0), of(1_000), of(1_001), of(2_001)],
+            [Some(6_000), Some(6_000), Some(906_000), None]
+        );
     }
 }

@@ -114,6 +114,8 @@ impl Ring {
             self.dump(cause("signal", about), log);
         }
         if has_ended {
+            // Nothing is timed until it is seen again: its own requests would be those of others.
+            self.hooks.enable(false);
             let about = self.last_words();
             log.line(&about);
             self.dump(cause("ended", about), log);
@@ -211,7 +213,7 @@ impl Ring {
             self.hooks.follow(&listed)?;
         }
         if is_new {
-            self.unwatched_ns = self.unwatched(now_ns);
+            self.unwatched_ns = self.unwatched(Monotonic.now_ns()); // a look takes long on a full machine
             self.gone_ns = None;
             self.hooks.set_floor(self.state.floor_ns);
             self.hooks.enable(true);
@@ -234,5 +236,7 @@ fn cause(kind: &str, about: String) -> Cause {
 fn own_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = text.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or(0);
-    pages * 4096
+    // SAFETY: it takes a number and touches no memory.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }; // 64 KiB on some machines
+    pages * u64::try_from(page).unwrap_or(0)
 }

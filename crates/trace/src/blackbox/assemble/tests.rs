@@ -28,14 +28,15 @@ fn made_when(counted: u64, beside: Beside, before: &dyn Fn(&mut Memory, &mut See
     totals[bins::TOTAL.of(100_000)] = 990;
     totals[bins::TOTAL.of(20 * MS)] = counted;
     let (foreign, events_lost, unwatched_ns) = (7, 9, 90 * NS_PER_S);
-    tally.add(0, &[], Beside { foreign, events_lost, unwatched_ns, ..Beside::default() }, MS);
+    let unix = |ns: u64| (ns, ns + 1_000 * NS_PER_S);
+    tally.add(unix(0), &[], Beside { foreign, events_lost, unwatched_ns, ..Beside::default() }, MS);
     let ever = Beside {
         foreign: foreign + beside.foreign,
         events_lost: events_lost + beside.events_lost,
         unwatched_ns: unwatched_ns + beside.unwatched_ns,
         ..beside
     };
-    tally.add(2 * NS_PER_S, &totals, ever, MS);
+    tally.add(unix(2 * NS_PER_S), &totals, ever, MS);
     let stop = Off {
         tid: 7,
         tgid: 7,

@@ -47,6 +47,22 @@ fn a_quantile_over_its_bound_starts_a_dump() {
 }
 
 #[test]
+fn a_quantile_is_one_of_ten_seconds_however_short_a_dump_is() {
+    let tails = vec![Tail { q: 0.99, bound_ns: 5 * MS }];
+    let asked =
+        Asked { last_ns: NS_PER_S, over_ns: None, tails, pause_ns: 30 * NS_PER_S, dumps_bytes: 1 };
+    let mut state = State::new(asked, 1_000);
+    let mut totals = vec![0; bins::TOTAL.count()];
+    for second in 1..=9 {
+        totals[bins::TOTAL.of(MS)] += 1_000;
+        state.second(second * NS_PER_S, 0, &totals, Beside::default());
+    }
+    totals[bins::TOTAL.of(9 * MS)] += 50; // of 9,050 requests, and of 1,050 in two seconds
+    state.second(10 * NS_PER_S, 0, &totals, Beside::default());
+    assert_eq!(state.due(30 * NS_PER_S), None, "99.4 % took 1 ms");
+}
+
+#[test]
 fn the_floor_lets_the_slow_through_and_rises_under_overload() {
     let mut state = state(Some(5 * MS), Vec::new());
     let mut totals = vec![0; bins::TOTAL.count()];
