@@ -41,6 +41,7 @@ import duckdb  # noqa: E402
 import mlr  # noqa: E402
 import table  # noqa: E402
 from border import Border, Probe, fitted  # noqa: E402
+from gathered import Race  # noqa: E402
 from rules import RULES  # noqa: E402
 from run import MLR, Row, driven  # noqa: E402
 from servers import started  # noqa: E402
@@ -201,40 +202,6 @@ def report(border: Border, halves: Sequence[Border], asked: argparse.Namespace) 
         f"first half {first.rps:,.0f}/s ({first.lo_rps:,.0f} to {first.hi_rps:,.0f}), "
         f"second half {second.rps:,.0f}/s ({second.lo_rps:,.0f} to {second.hi_rps:,.0f})"
     )
-
-
-@dataclass(slots=True)
-class Race:
-    """What was measured so far, each part written to a folder at once."""
-
-    out: Path
-    rows: list[Row] = field(default_factory=list)
-    probes: list[Probe] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Go on from what an earlier race left in the folder."""
-        searches, border = self.out / "searches.jsonl", self.out / "border.json"
-        if searches.exists():
-            self.rows += [Row(**json.loads(line)) for line in searches.read_text().splitlines()]
-        if border.exists():
-            self.probes += [Probe(**one) for one in json.loads(border.read_text())]
-
-    def lacks(self, rule: str, seed: int) -> bool:
-        """Whether this search of a rule has not been made."""
-        return all((one.rule, one.seed) != (rule, seed) for one in self.rows)
-
-    def add(self, row: Row) -> None:
-        """A search, its load in requests/s."""
-        self.rows.append(row)
-        with (self.out / "searches.jsonl").open("a") as file:
-            file.write(json.dumps(asdict(row)) + "\n")
-        print(f"{row.rule}: {row.load:,.0f}/s, {row.seconds:.0f} s", flush=True)
-
-    def add_probes(self, probes: Sequence[Probe]) -> None:
-        """Runs for the border."""
-        self.probes += probes
-        whole = json.dumps([asdict(one) for one in self.probes])
-        (self.out / "border.json").write_text(whole + "\n")
 
 
 def run(world: RealWorld, asked: argparse.Namespace, names: Sequence[str], race: Race) -> None:
