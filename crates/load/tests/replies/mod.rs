@@ -147,7 +147,8 @@ fn a_page_that_grows_while_it_is_measured_fails_by_its_length_and_counts_where_a
         assert_eq!(errors.get("length"), Some(&(strict.requests - late)), "{errors:?}");
         assert_eq!(strict.verdict, Verdict::Unknown, "{transport}");
         let any = ask(0).result;
-        assert!(!any.errors.contains_key("length"), "{transport}: {:?}", any.errors);
+        let others = any.errors.keys().filter(|&name| name != "timed_out").count();
+        assert_eq!(others, 0, "{transport}: {:?}", any.errors);
     }
 }
 
