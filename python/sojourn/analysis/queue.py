@@ -66,7 +66,7 @@ class Stops:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """One service, whose requests are served in the order in which they come.
+    """One service. It serves requests in the order in which they come.
 
     Attributes:
         name: as the table of the bench has it.

@@ -1,4 +1,4 @@
-"""A query of an assistant, in a process whose memory the kernel bounds.
+"""A query of an assistant in a process of its own: the kernel bounds its memory.
 
     job on stdin ─► records, query ─► cells of bounded size on stdout
 

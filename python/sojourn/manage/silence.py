@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sojourn.controllers.look import Group, Look
+from sojourn.manage.facts import QUEUES
 
-QUEUES = ("accept_queue", "receive_queue_bytes")
 TARGETS = 2  # a service that takes so many targets for each request is not stuck before that
 
 
@@ -70,7 +70,7 @@ class Silence:
 def is_stuck(group: Group) -> bool:
     """Whether the newest window has no reply although somebody waits for one.
 
-    Who waits is said by whoever measures, or by the service's sockets. A service that nobody asks
+    Who waits is said by whoever measures, or by the service's sockets. A service without requests
     is not stuck.
     """
     newest = group.windows[0]

@@ -33,7 +33,7 @@ def of_one(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
 
 
 def _meets(prior: Curve, states: Floats, evidences: Floats) -> Floats:
-    """Probability at each load, (loads,), by where a start lies whose median start is known.
+    """Probability at each load, (loads,), by how starts lie around the median one.
 
     Shapes: states (loads, slopes, habits, levels), evidences (habits,).
     """
