@@ -6,7 +6,8 @@ under a warden, without root's rights where it can do without, noted in the jour
 
 Nothing outlives the driver. The driver asks (`look`) every second while load runs. An agent that
 was not asked for `LEASE_S` ends its generator, because the driver or the way to it is gone. If the
-agent itself is killed, the warden kills the generator at once.
+agent itself is killed, the warden kills the generator at once. An agent that is a child of a node
+ends with it. Ray's own check is not enough: a node that no one reaps seems to live on.
 """
 
 from __future__ import annotations
@@ -145,9 +146,10 @@ class _Run:
 class Agent:
     """What the driver may ask of a host. Everything that it answers is plain."""
 
-    def __init__(self, lease_s: float = LEASE_S) -> None:
+    def __init__(self, lease_s: float = LEASE_S, *, ends_with_parent: bool = False) -> None:
         """What dead labs left on this host is undone first."""
         self._lease_s, self._heard_s = lease_s, time.monotonic()
+        self._parent = os.getppid() if ends_with_parent else None
         self._run: _Run | None = None
         self._stage: StageProgram | None = None
         self._lock = threading.Lock()
@@ -283,6 +285,8 @@ class Agent:
         while True:
             time.sleep(look_s)
             run, silent_s = self._run, time.monotonic() - self._heard_s
+            if self._parent not in {None, os.getppid()}:
+                os._exit(1)  # its warden kills the generator, and the stage ends with its input
             is_silent = silent_s >= self._lease_s - look_s  # the next look would be too late
             if self._stage is not None and is_silent:
                 self._end_stage()

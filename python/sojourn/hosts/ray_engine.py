@@ -192,7 +192,7 @@ class _Ray(Engine):
                 max_concurrency=THREADS,
                 scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node.id, soft=False),
             )
-            .remote()
+            .remote(ends_with_parent=True)
         )
 
     def _end_all(self) -> None:
