@@ -19,6 +19,7 @@ QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 SHOWN = re.compile(
     r"(?:^|[&|;(] *|sudo |\$ |run: )sojourn ([a-z]+)((?:[^\S\n]+[^\s|#;&]+)*)", re.MULTILINE
 )
+BARE = re.compile(r"^ *(?:sudo )?sojourn [a-z][^#]*[^#\s] {2,}[a-z]")  # a comment without its mark
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -56,3 +57,16 @@ def test_an_option_that_is_not_there_is_seen_in_a_wrapped_line_too() -> None:
     block = "```sh\nsojourn run x \\\n    --neighbour spin\nsojourn judge -- k6 --vus 3\n```"
     assert unknown(block) == ["run --neighbour"]
     assert list(shown("`sojourn plan x`"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_comment_behind_a_command_can_be_copied_with_it(page: Path) -> None:
+    lines = [line for piece in pieces(page.read_text()) for line in piece.splitlines()]
+    assert [line for line in lines if BARE.match(line)] == []
+
+
+def test_a_comment_behind_an_example_of_the_help_can_be_copied_with_it() -> None:
+    texts = [app.info.help, *(command.help for command in COMMANDS.values())]
+    lines = [line for text in texts for line in (text or "").splitlines()]
+    assert any("sojourn plan --all" in line for line in lines)
+    assert [line for line in lines if BARE.match(line)] == []

@@ -78,12 +78,12 @@ def calibrate(
 
     \b
     Examples:
-      sojourn calibrate latency_vs_load           the newest record of this study
+      sojourn calibrate latency_vs_load           # its newest record
       sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
       sojourn calibrate RECORD --service memcached --setting "threads = 2"
       sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
-      sojourn calibrate points.csv --quantities p50   if the tail is noise
-      sojourn calibrate folder --quiet 0.33           if the CPU's speed varies
+      sojourn calibrate points.csv --quantities p50   # if the tail is noise
+      sojourn calibrate folder --quiet 0.33           # if the CPU's speed varies
     """
     from sojourn.models import record_loads
     from sojourn.models.calibrate import calibrate as fit
