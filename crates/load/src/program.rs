@@ -68,7 +68,10 @@ fn act(
     let bound_ns = resolved.qos.map(|qos| qos.bound_ns);
     let mut progress =
         Progress::new(form(args.output.progress)).every(every).bound(bound_ns).listen(listener);
-    let measured = measure::measure(&resolved, stop, &mut progress)?;
+    progress.status("drawing the plan");
+    let measured = measure::measure(&resolved, stop, &mut progress);
+    progress.status("");
+    let measured = measured?;
     let result = &measured.result;
     write_json(json, result, out)?;
     if !is_stdout(json) {

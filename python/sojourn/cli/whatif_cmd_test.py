@@ -17,6 +17,7 @@ from sojourn.cli.whatif_service import TIMES
 from sojourn.errors import Exit
 from sojourn.models import calibrate, record_loads
 from sojourn.models.calibration import Setup
+from sojourn.models.identify import Range
 from sojourn.models.record_loads import Loads
 from sojourn.models.whatif.answer import Answer
 from sojourn.models.whatif.asked import Combination, Question
@@ -99,6 +100,7 @@ def test_a_record_with_several_sweeps_needs_a_choice(
             parameters={"service_us": service_us, "cv": 1.0},
             verdict="violated" if setup.workers == 1 else "holds",
             worst_held_out=0.5,
+            ranges=(Range(name="service_us", low=0.1, high=9.0 if setup.workers == 1 else 0.11),),
         )
 
     monkeypatch.setattr(record_loads, "is_record", lambda _: True)
@@ -114,7 +116,8 @@ def test_a_record_with_several_sweeps_needs_a_choice(
     asked = printed["question"]["service"]
     assert asked == "gamma:10000.000000,1.0000", "that of the rival, whose peak is 100/s"
     assert "one is assumed" in printed["doubts"][0]
-    assert "is violated: it misses the loads held out by 50%" in printed["doubts"][1]
+    assert "does not identify the service time" in printed["doubts"][1]
+    assert "is violated: it misses the loads held out by 50%" in printed["doubts"][2]
     main([*words, "--setting", "neighbour = none"])
     printed = json.loads(capsys.readouterr().out)
     two = "gamma:10000.000000,1.0000"
