@@ -72,12 +72,13 @@ impl<W, D> Drop for Writer<W, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn who_gives_a_work_does_not_wait_for_it_and_the_end_does() {
         let (let_go, held) = channel::<()>();
         let mut writer = Writer::start(move |n: u32| {
-            held.recv().unwrap();
+            held.recv_timeout(Duration::from_secs(60)).unwrap();
             n + 100
         })
         .unwrap();
