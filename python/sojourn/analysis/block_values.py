@@ -37,6 +37,10 @@ class Combinations:
         """The label of the service that all combinations are of."""
         return self.parts[0].spec.label
 
+    def tail_q(self, otherwise: float) -> float:
+        """The quantile of its target; a combination of which nothing was measured has no target."""
+        return next((one.qos.q for one in self.findings if one.qos), otherwise)
+
     def levels(self, key: str) -> tuple[Level, ...]:
         """Of a factor, those that could be had here, in the study's order."""
         here = {level_text(part.levels[key]) for part in self.parts}

@@ -133,8 +133,7 @@ def _equal(
     if differ := machines.unlike(service):
         yield differ
         return
-    near, qos = _near([one for one in results if one.is_tail]), service.findings[0].qos
-    q = qos.q if qos else TAIL
+    near, q = _near([one for one in results if one.is_tail]), service.tail_q(TAIL)
     time = machines.Time(what=near.effect.what, load=near.load, q=q) if near else None
     if contrasts[0].factor != SERVER:
         for one in contrasts:
@@ -157,7 +156,7 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
         borders = block_values.borders(service)
         yield _Shown(saying.of_borders(number, borders, unlike=unlike))
-    q = service.findings[0].qos.q if service.findings[0].qos else TAIL
+    q = service.tail_q(TAIL)
     for load in sorted({p.fraction for f in service.findings for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
             number = Number(
@@ -252,8 +251,7 @@ def _trends(
     pairs = (Contrast(cells, key, ordered[0], level, is_fraction=False) for level in ordered[1:])
     if any(_unlike(service, contrast) for contrast in pairs):
         return
-    texts, q = tuple(map(level_text, ordered)), service.findings[0].qos
-    tail = q.q if q else TAIL
+    texts, tail = tuple(map(level_text, ordered)), service.tail_q(TAIL)
     if near := _near([one for one in results if one.is_tail]):
         times, _ = block_values.times(service, near.load, tail)
         logs = ordered_levels.logs(key, ordered, times)
