@@ -60,3 +60,15 @@ def test_effects_are_of_the_targets_quantile_though_the_first_combination_was_no
     whats = {effect.what for factor in found.factors for effect in factor.effects}
     assert "p95 at 70 % load" in whats
     assert not [what for what in whats if what.startswith("p99")]
+
+
+def test_a_closed_loop_in_which_requests_failed_says_nothing_of_max_rps() -> None:
+    """What is served beside failures is no highest rate: the load axis does not take it either."""
+    data = played(asked(f"{THREADS}=1,2"), loses="peak/b0")
+    [factor] = analysis.study(data, answers()).factors
+    [rate] = [effect for effect in factor.effects if effect.what == "max RPS"]
+    assert rate.blocks == 2
+    none = played(asked(f"{THREADS}=1,2"), loses="peak")
+    [factor] = analysis.study(none, answers()).factors
+    [rate] = [effect for effect in factor.effects if effect.what == "max RPS"]
+    assert (rate.ratio, rate.reason) == (None, "no block has valid runs of both levels")

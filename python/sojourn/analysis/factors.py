@@ -183,7 +183,8 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
             yield _Shown(of, load, is_mean=True)
     peaks = block_values.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
-    if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
+    is_here = not borrowed or any(contrast.weights(block) for block in peaks.values())
+    if block_values.has_peaks(service) and is_here:
         number = Number(PEAK, is_time=False, doubt=emulated)
         yield _Shown(saying.of_blocks(number, peaks, unlike=unlike))
 
