@@ -17,8 +17,9 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.findings.load_point import Run
 from sojourn.plan import axis
+from sojourn.plan.evidence import LOAD_PHASES
 from sojourn.plan.make import GROWN_ENOUGH
-from sojourn.plan.points import Outcome, Phase
+from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval
@@ -164,6 +165,21 @@ def _at(finding: ServiceFinding, load: float) -> Iterator[Run]:
         if point.fraction == load:
             yield from point.runs
     yield from (twin for twin in finding.twins if twin.fraction == load)
+
+
+def shields(service: Combinations) -> dict[Setting, frozenset[str]]:
+    """The shields that its runs at set loads had, by combination.
+
+    Of believed runs: the others are not compared.
+    """
+    return {
+        part.levels: frozenset(
+            outcome.shield
+            for outcome in (one.outcome for one in part.data.of(part.spec.label))
+            if outcome.point.phase in LOAD_PHASES and outcome.verdict is not Verdict.UNKNOWN
+        )
+        for part in service.parts
+    }
 
 
 def has_peaks(service: Combinations) -> bool:

@@ -13,9 +13,12 @@ from sojourn.analysis.combinations import Part
 from sojourn.analysis.factors_test import CONNECTIONS, THREADS, asked, played
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.load_point import LoadPoint, Run
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.testing import made
+from sojourn.plan import Planner
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
-from sojourn.testing_questions import answers
+from sojourn.testing_questions import PLANS, answers
 
 RUN = made(Run, mean_ns=1e5, sample=((0.5, 7e4),), is_believed=True, grows=False)
 
@@ -72,3 +75,17 @@ def test_a_closed_loop_in_which_requests_failed_says_nothing_of_max_rps() -> Non
     [factor] = analysis.study(none, answers()).factors
     [rate] = [effect for effect in factor.effects if effect.what == "max RPS"]
     assert (rate.ratio, rate.reason) == (None, "no block has valid runs of both levels")
+
+
+def test_highest_loads_with_another_shield_do_not_compare_though_no_load_was_swept() -> None:
+    sets = ('services.memcached.measure=["max_load"]',)
+    study, done = asked(f"{THREADS}=1,2", sets=sets, repeats=1), list[Measured]()
+    planner = Planner(study, PLANS)
+    while point := planner.next([one.outcome for one in done]):
+        shield = "none" if point.setting[THREADS] == 1 else "priority"
+        done.append(Measured(outcome=replace(imagine(point), shield=shield)))
+    data = StudyData(study=study, measured=tuple(done), questions=PLANS)
+    [factor] = analysis.study(data, answers()).factors
+    for effect in factor.effects:
+        assert effect.interval is None
+        assert effect.reason.startswith("the shield was not the same (none and priority)")

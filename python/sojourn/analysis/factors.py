@@ -21,14 +21,13 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
+from sojourn.analysis.effect_sentences import LIMIT, PEAK, Number, Saying, unlike_shields
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.findings import quantity
 from sojourn.findings.effects import Effect, EqualMachines, FactorFinding, Trend
 from sojourn.findings.findings import ServiceFinding
 from sojourn.papers import factors as paper_factors
 from sojourn.places.place import EMULATED
-from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -93,6 +92,7 @@ def _outward(service: Combinations) -> FactorFinding | None:
         cells,
         block_values.borders(service).closed,
         block_values.peaks(service),
+        shields=block_values.shields(service),
     )
 
 
@@ -190,22 +190,13 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
 
 
 def _unlike(service: Combinations, contrast: Contrast) -> str:
-    """What else than the factor was not the same: the shield, which not all levels allow.
-
-    Of believed runs: the others are not compared.
-    """
-    shields: dict[str, set[str]] = {}
-    for part in service.parts:
-        level = level_text(part.levels[contrast.factor])
-        for one in part.data.measured:
-            is_believed = one.outcome.verdict is not Verdict.UNKNOWN
-            if one.outcome.point.phase is Phase.SWEEP and is_believed:
-                shields.setdefault(level, set()).add(one.outcome.shield)
-    sides = [shields.get(level_text(one), set()) for one in (contrast.base, contrast.level)]
-    if not all(sides) or sides[0] == sides[1]:
-        return ""
-    text = " and ".join("/".join(sorted(side)) for side in sides)
-    return f"{UNLIKE} ({text}): run with --no-shield to compare"
+    """What else than the factor was not the same: the shield, which not all levels allow."""
+    each = block_values.shields(service)
+    sides = [
+        [of for at, of in each.items() if level_text(at[contrast.factor]) == level_text(level)]
+        for level in (contrast.base, contrast.level)
+    ]
+    return unlike_shields(*sides)
 
 
 def _emulated(service: Combinations, contrast: Contrast) -> str:
