@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
-from sojourn.controllers.rule import OfKind
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
 from sojourn.manage import abreast, basis, checks, ending, reload
@@ -174,7 +173,7 @@ class Manager:
             if self.asked.taken() and self._reload():
                 looks.clear()
                 memory = {}
-            watch.is_each = self._record is not None or not isinstance(self._ready.rule, OfKind)
+            watch.serve(self._ready.rule, is_recorded=self._record is not None)
             look = watch.look(self._ready.source)
             if self._record is not None:
                 self._record.write(look)

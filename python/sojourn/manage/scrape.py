@@ -124,8 +124,9 @@ class Scrape:
         while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
             self._taken.popleft()
 
-    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
-        """The newest difference, and the longer ones."""
+    def windows(self, name: str, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
+        """The newest difference, and the longer ones; each has its own p99, which costs little."""
+        del has_p99
         if name != self.service or len(self._taken) < 2:
             return ()
         end, newest = self._taken[-1]
