@@ -348,7 +348,7 @@ class Manager:
         self._say_alone("measured", {name: asdict(one) for name, one in answers.items()})
         for name, one in answers.items():
             if one.verdict == "no":
-                return HostFault(
+                return checks.MissedFault(
                     f"{name} misses its target although best-effort groups are capped: {one.why}",
                     at=f"groups.{name}.target",
                     fix="raise the target, or give the service more",

@@ -18,7 +18,7 @@ import pytest
 
 from sojourn.controllers.look import Allocation
 from sojourn.controllers.testing import look
-from sojourn.errors import HostFault, RunFault
+from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage import absent, scrape, testing
@@ -594,8 +594,9 @@ def test_a_target_below_what_the_service_does_alone_is_refused_and_nothing_is_le
     here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = here.snapshot()
-    with pytest.raises(HostFault, match="web misses its target although"):
+    with pytest.raises(HostFault, match="web misses its target although") as caught:
         alone(here, monkeypatch, above=500)
+    assert caught.value.exit == Exit.VIOLATED
     assert here.snapshot() == before
     assert not journals(state)
     assert [one["event"] for one in here.events()] == ["start", "capped", "alone", "end"]

@@ -37,6 +37,7 @@ from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage.cutoff import cut_after, end
 from sojourn.manage.exposition import Answer, Counts, Known, histogram
+from sojourn.manage.names import Names, connected
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
 
@@ -76,6 +77,7 @@ class Scrape:
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _wire: socket.socket | None = None  # of the last question
+    _names: Names | None = None
 
     def open(self) -> None:
         """Ask once, and go on asking; HostFault if there is no such histogram."""
@@ -169,8 +171,12 @@ class Scrape:
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
         deadline = time.monotonic() + ANSWER_S
         with contextlib.closing(connection):
-            connection.connect()
-            with contextlib.closing(connection.sock) as wire:
+            if self._names is None:
+                self._names = Names(connection.host, connection.port)
+            addresses = self._names.addresses(ANSWER_S)
+            with contextlib.closing(connected(addresses, ANSWER_S)) as wire:
+                wire.settimeout(ANSWER_S)
+                connection.sock = wire
                 self._wire = wire
                 if self._end.is_set():
                     raise ValueError("the source was closed")
