@@ -27,8 +27,8 @@ from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
-from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
+from sojourn.manage.pair import Pair
 from sojourn.manage.parts import Parts, opened
 from sojourn.manage.record import Record
 from sojourn.manage.rounds import Rounds
@@ -62,7 +62,7 @@ class Manager:
     metrics: Metrics | None = None
     fresh: Callable[[], Config] | None = None
     asked: reload.Asked = field(default_factory=reload.Asked)
-    _guard: Guard | None = None
+    _guard: Pair | None = None
     _parts: Parts | None = None
     _record: Record | None = None
     _capped: str = ""
@@ -247,10 +247,10 @@ class Manager:
         self.audit.say("reloaded", controller=new.controller)
         return True
 
-    def _warden(self) -> Guard:
+    def _warden(self) -> Pair:
         every = (*self.groups.values(), *self._absent.groups.values())
         caps = [step for one in every for step in one.safe_cap()]
-        return Guard(caps, self.config.paused_s)
+        return Pair(caps, self.config.paused_s)
 
     def _paced(self) -> Iterator[None]:
         """One round each period; a round that came late is not made up for."""

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from sojourn.manage.audit import Audit
 from sojourn.manage.bites import Bites
 from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
+from sojourn.manage.pair import COUNT
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.source import Source
 from sojourn.manage.testing import TREE, Stand, sends, serving, stand, until
@@ -771,8 +773,9 @@ def capped_after(here: Stand, act: Callable[[subprocess.Popen[str], int], None])
     with started(here, config=config) as manager:
         # Before its first decision it tries the safe cap.
         assert until(lambda: here.quota() == pytest.approx(0.3)), "it starts"
-        (warden,) = children(manager.pid)
-        act(manager, warden)
+        wardens = children(manager.pid)
+        assert len(wardens) == COUNT
+        act(manager, secrets.choice(wardens))
         assert until(lambda: here.quota() == SAFE), "capped"
         manager.send_signal(signal.SIGCONT)
         if manager.poll() is None:
@@ -796,12 +799,18 @@ def warden_killed(manager: subprocess.Popen[str], warden: int) -> None:
     os.kill(warden, signal.SIGKILL)
 
 
+def both_killed(manager: subprocess.Popen[str], warden: int) -> None:
+    manager.send_signal(signal.SIGSTOP)  # so that it does not see its warden end
+    os.kill(warden, signal.SIGKILL)
+    manager.kill()
+
+
 def stopped(manager: subprocess.Popen[str], warden: int) -> None:
     del warden
     manager.send_signal(signal.SIGSTOP)
 
 
-@pytest.mark.parametrize("act", [killed, warden_killed, stopped])
+@pytest.mark.parametrize("act", [killed, warden_killed, both_killed, stopped])
 def test_best_effort_is_capped_when_manager_or_warden_is_gone_or_paused(
     here: Stand, act: Callable[[subprocess.Popen[str], int], None]
 ) -> None:
