@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sojourn.controllers import KINDS, replay
-from sojourn.controllers.look import Look
+from sojourn.controllers.look import Look, Window
 from sojourn.controllers.named import rule
 from sojourn.controllers.replay_test import recorded, replayed
 from sojourn.manage import config as configs
@@ -61,7 +61,7 @@ def test_sums_have_no_p99_where_nobody_reads_it(
     monkeypatch.setattr(source, "p99_of", lambda parts: asked.append(len(parts)))
     one = source.Came()
     for tick in range(20):
-        one.add(tick / 10, source.Window.model_validate(LINE))
+        one.add(tick / 10, Window.model_validate(LINE))
     lean = one.windows(1.9, has_p99=False)
     assert (len(lean), asked) == (4, [])
     assert lean[0].p99_ns == LINE["p99_ns"], "that of the newest came with it"

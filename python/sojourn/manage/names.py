@@ -13,7 +13,7 @@ import time
 from typing import Any, TypeAlias
 
 #: As getaddrinfo(3) answers: family, kind, protocol, name, address.
-Address: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
+Address: TypeAlias = tuple[int, int, int, str, Any]
 
 
 class Names:
@@ -51,7 +51,7 @@ class Names:
 
     def _asked(self, flags: int) -> list[Address]:
         kind = socket.SOCK_STREAM
-        return socket.getaddrinfo(self._host, self._port, type=kind, flags=flags)
+        return [*socket.getaddrinfo(self._host, self._port, type=kind, flags=flags)]
 
 
 def connected(addresses: list[Address], within_s: float) -> socket.socket:
