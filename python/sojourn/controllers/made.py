@@ -1,4 +1,4 @@
-"""Parts of a look that this program itself has counted: made without a check of each field.
+"""Parts of a look that this program has counted: made without a check of fields.
 
 The check is for what others wrote. A manager makes some thirty parts at each look, ten times a
 second, and to check them took a tenth of its CPU time.

@@ -21,7 +21,7 @@ from sojourn.manage import source, testing
 from sojourn.manage.audit import Audit
 from sojourn.manage.facts import NO_PROCESS
 from sojourn.manage.groups import Managed
-from sojourn.manage.leading import Leading
+from sojourn.manage.leading import QUEUES_SHARE, Leading
 from sojourn.manage.leading_test import server
 from sojourn.manage.signals import Signals
 from sojourn.manage.source import Source
@@ -126,3 +126,25 @@ def test_a_service_that_ends_is_known_to_have_ended_as_soon_as_a_window_is_empty
     assert missing.get("accept_queue") != NO_PROCESS, "it is not read at each look"
     _, missing = one.of_group(group, 1.2, is_quiet=True)
     assert missing["accept_queue"] == NO_PROCESS
+
+
+def test_queues_are_read_seldom_while_requests_have_answers_and_at_once_when_none_has() -> None:
+    one = Leading(TREE)
+    if one._diag is None:
+        pytest.skip("sock_diag is not there, or would load a module")
+    one.is_each = False
+    with server("4") as (pid, _port):
+        group: Any = SimpleNamespace(
+            name="web", is_best_effort=False, cpu=None, cpuset=None, others={}, disk=""
+        )
+        group.pids, group.spec = lambda: (pid,), SimpleNamespace(pid=pid, cgroup="")
+        one.of_group(group, 1.0)
+        seldom = one._states["web"].of_queues._due_s
+        signals, _ = one.of_group(group, 1.001)
+        assert signals["receive_queue_bytes"].age_ms == 1
+        signals, _ = one.of_group(group, 1.002, is_quiet=True)
+        assert signals["receive_queue_bytes"].age_ms == 0
+        assert one._states["web"].of_queues.share == QUEUES_SHARE
+        one.of_group(group, 1.003)
+        assert one._states["web"].of_queues.share < QUEUES_SHARE
+        assert seldom > 1.002

@@ -1,4 +1,4 @@
-"""A service that is killed while its group stays: best-effort work gets its safe cap."""
+"""A service is killed, its group stays: best-effort work gets its safe cap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Managers and wardens are killed at random moments: caps come, and the host is as before."""
+"""Managers and wardens are killed at random: caps come, and all is put back."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from sojourn.manage.spared import Spared
 
 #: Of one core, that these readings of all groups together may take.
 FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 4e-4, 4e-4
-LISTENING_SHARE = 1e-4  # where no rule reads what waits to be accepted: else at each look
+LISTENING_SHARE = 1e-4  # of queues where no rule reads them, as long as requests have answers
 ENDED_S = 1.0  # a process with much memory takes so long to end
 FACTS_S = 2.0  # at least between two looks at what changes seldom
 ACCOUNTS_S = 0.45  # and at what only grows: as often as the machine's own pressure is read
@@ -124,12 +124,15 @@ class Leading:
         Args:
             group: that is there.
             t_s: now.
-            is_quiet: no request has an answer. The service may have ended, so its facts are read
-                at once, and again when it has had the time to end.
+            is_quiet: no request has an answer. Somebody may wait, so queues are read at once, and
+                more often. The service may have ended, so its facts are read at once as well, and
+                again when it has had the time to end.
         """
         state = self._states.setdefault(group.name, _State())
         if is_quiet and not state.is_quiet:
             state.again_s = [t_s, t_s + ENDED_S]
+            state.of_queues = Spared(QUEUES_SHARE)  # due now: does anybody wait?
+        state.of_queues.share = QUEUES_SHARE if is_quiet or self.is_each else LISTENING_SHARE
         state.is_quiet = is_quiet
         is_again = bool(is_quiet and state.again_s and t_s >= state.again_s[0])
         if is_again:

@@ -1,4 +1,4 @@
-"""Addresses of a host, with a deadline: a name server that hangs must not stop a manager.
+"""Addresses of a host, with a deadline, because a name server may hang.
 
 The C library waits for its name servers as long as /etc/resolv.conf says, which may be minutes. So
 it is asked in a thread, and whoever wants the address goes on without it.
@@ -20,7 +20,7 @@ class Names:
     """Asks for one host and port; no more than one question is under way."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Nothing was asked yet."""
+        """No name server was asked yet."""
         self._host, self._port = host, port
         self._asking: threading.Thread | None = None
         self._answer: list[Address] | OSError | None = None

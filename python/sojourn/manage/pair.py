@@ -20,7 +20,7 @@ COUNT = 2
 
 
 class Pair:
-    """From start to end."""
+    """Both of them, from start to end; they end together."""
 
     def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
         """Start them; RunFault if one does not answer, and then none is left."""
@@ -34,7 +34,7 @@ class Pair:
 
     @property
     def pids(self) -> list[int]:
-        """Numbers of their processes."""
+        """Numbers of both processes, by which a test kills one."""
         return [one.pid for one in self._ones]
 
     def beat(self) -> str:

@@ -1,4 +1,4 @@
-"""A part of a service that hangs is noticed, and busy or slow services are not taken for it."""
+"""A part of a service that hangs is noticed; busy and slow services do not hang."""
 
 from __future__ import annotations
 
