@@ -93,16 +93,16 @@ class Guard:
         """It ends without setting anything."""
         with contextlib.suppress(OSError):
             self._mine.send(b"q")
+        if self._unanswered >= UNANSWERED:  # it is stopped, and would not end
+            self._kill()
         self._wait()
 
     def leave(self) -> None:
         """It sets the caps and ends."""
         self._mine.close()
-        self._wait()
+        self._wait()  # also for one that is late with its answers: it may need a CPU for the caps
 
     def _wait(self) -> None:
-        if self._unanswered >= UNANSWERED:  # it is stopped, and would not end
-            self._kill()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:

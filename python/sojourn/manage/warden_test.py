@@ -137,9 +137,10 @@ def is_stopped(pid: int) -> bool:
 
 
 def test_a_kill_of_one_warden_leaves_the_other_which_caps_when_the_manager_is_gone(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else can set a cap where manager and warden are killed at once."""
+    monkeypatch.setattr("sojourn.manage.guard.END_S", 20.0)
     path = tmp_path / "quota"
     path.write_text("9")
     pair = Pair([(str(path), "5")], 60.0)
@@ -147,6 +148,7 @@ def test_a_kill_of_one_warden_leaves_the_other_which_caps_when_the_manager_is_go
     os.kill(pair.pids[0], signal.SIGKILL)
     assert until(lambda: pair.beat() == "gone")
     assert path.read_text() == "9", "the manager is still there"
+    pair._ones[1]._unanswered = 9  # as where it had no CPU for a while
     pair.leave()
     assert path.read_text() == "5"
 
@@ -168,6 +170,16 @@ def test_of_two_wardens_none_is_left_where_one_cannot_be_started(
         Pair([(str(tmp_path / "quota"), "5")], 60.0)
     assert ones[0]._process.poll() is not None
     assert (tmp_path / "quota").read_text() == "9", "it has set nothing"
+
+
+def test_a_warden_asks_the_kernel_to_spare_it_and_goes_on_without_that_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warden, "OOM", str(tmp_path / "score"))
+    warden.spare()
+    assert (tmp_path / "score").read_text() == "-1000"
+    monkeypatch.setattr(warden, "OOM", str(tmp_path))  # refused, as without CAP_SYS_RESOURCE
+    warden.spare()
 
 
 def has_resource() -> bool:
