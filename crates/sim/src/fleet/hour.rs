@@ -78,13 +78,14 @@ impl Fleet<'_> {
         for piece in map(pieces, threads, |piece| self.servers_of(hour, piece)) {
             found.append(piece);
         }
-        let server = self.requests(&found.samples, 1.0);
-        let roots = self.roots(hour, &found.samples, threads);
+        let samples = &found.samples;
+        let server = self.requests(samples, 1.0);
+        let roots = self.roots(hour, samples, threads);
         let (root, part) = (times(&roots), self.part_of_day(hour));
         let all = self.servers.len() as f64;
         let mean = |of: fn(&Sums) -> f64| found.by_platform.iter().map(of).sum::<f64>() / all;
         // Of times that depend on nothing else, so many fewer are so much worse known.
-        let fewer = (found.samples.len() as f64 / server.count().max(1) as f64).sqrt();
+        let fewer = (samples.len() as f64 / server.count().max(1) as f64).sqrt();
         HourResult {
             hour: Hour {
                 load: self.job.load_by_hour[hour],
@@ -97,10 +98,10 @@ impl Fleet<'_> {
                 server_ns: server.span(),
             },
             cold_share: found.cold as f64 / all,
-            server_half_width: fewer * known::half_width(&found.samples, self.group(), &server),
+            server_half_width: fewer * known::half_width(samples, self.group(), &server),
             root_half_width: known::half_width_independent(&root),
             root: times(&roots[..(part * roots.len() as f64).round() as usize]),
-            server: self.requests(&found.samples, part),
+            server: self.requests(samples, part),
             by_platform: found.by_platform,
         }
     }
@@ -117,9 +118,10 @@ impl Fleet<'_> {
         let share = |facts: &Facts| capacity(&self.job.platforms[facts.platform]) * facts.factor;
         let most = self.servers.iter().map(share).fold(0.0, f64::max);
         let (mut result, mut sum) = (Times::new(), 0.0_f64);
-        for (facts, own) in self.servers.iter().zip(samples.chunks_exact(self.kept)) {
+        let each = samples.len() / self.servers.len();
+        for (facts, own) in self.servers.iter().zip(samples.chunks_exact(each)) {
             let before = sum.round() as usize;
-            sum += part * share(facts) / most * self.kept as f64;
+            sum += part * share(facts) / most * each as f64;
             let count = (sum.round() as usize - before).min(own.len());
             own[..count].iter().for_each(|ns| result.add(ns.round() as u64));
         }

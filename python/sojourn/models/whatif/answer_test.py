@@ -78,6 +78,8 @@ def test_a_tail_whose_ends_are_not_known_is_open_and_no_point() -> None:
     service = {"achieved_rps": 10, "offered_rps": 10, "sojourn_ns": {"p99": 5}}
     unknown = {"services": [{**service, "intervals": {"p99": None}}]}
     assert machine.tail(unknown, "p99") == (0.0, 5.0, math.inf)
+    unstable = {**unknown, "reasons": ["unstable: CPU 0 is offered 1.010 of what it can do"]}
+    assert machine.tail(unstable, "p99") == (math.inf,) * 3
     calls = {"intervals": {"p99": None}, "answered": {"mid": 1.0}, "reasons": []}
     assert system.tail({**calls, "sojourn_ns": {"p99": 5}}, "p99") == (0.0, 5.0, math.inf)
     assert system.tail({**calls, "sojourn_ns": {"p99": None}}, "p99") == (math.inf,) * 3
