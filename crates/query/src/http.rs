@@ -154,8 +154,13 @@ mod tests {
         }
         let post = "POST /q/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
         let hidden = "GET /q/1 HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 3\r\n\r\nabc";
-        let broken =
-            [post, hidden, "hello\r\n\r\n", "GET /q/1 SPDY\r\n\r\n", &"x".repeat(HEAD_BYTES_MAX + 1)];
+        let broken = [
+            post,
+            hidden,
+            "hello\r\n\r\n",
+            "GET /q/1 SPDY\r\n\r\n",
+            &"x".repeat(HEAD_BYTES_MAX + 1),
+        ];
         for input in broken {
             assert_eq!(request(input), Parsed::Broken, "{input}");
         }
