@@ -197,7 +197,7 @@ def _exit(of: Question, gathered: Sequence[Answer]) -> int:
         return Exit.VIOLATED
     # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
     is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in gathered if of.rate)
-    return Exit.UNKNOWN if is_open or any(map(_is_cut, gathered)) else Exit.OK
+    return Exit.UNKNOWN if is_open or any(one.reasons for one in gathered) else Exit.OK
 
 
 def _is_cut(one: Answer) -> bool:

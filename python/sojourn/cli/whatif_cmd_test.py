@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,6 +52,21 @@ def test_json_has_every_combination(capsys: pytest.CaptureFixture[str]) -> None:
 def test_exit_codes_are_those_of_the_target() -> None:
     assert main([*ASKED, "--rate", "90", "--cores", "1"]) == Exit.VIOLATED
     assert main([*ASKED, "--rate", "10", "--cores", "1,2"]) == Exit.OK
+
+
+def test_an_answer_that_the_simulator_does_not_vouch_for_is_unknown() -> None:
+    one = Answer(
+        of=Combination(), border=None, rate_rps=10, tail_ns=(1.0, 2.0, 3.0), progress=None,
+        answered=1.0, work=1.0, instances=1.0, reasons=(), check="",
+    )  # fmt: skip
+    doubted = replace(one, reasons=("sections are not independent",))
+    grows = replace(one, tail_ns=(math.inf,) * 3, reasons=("no steady state: …",))
+    for rate in ("10", ""):
+        of = Question(service="exponential:10", unit="ms", rate=rate)
+        assert whatif_cmd._exit(of, [one]) == Exit.OK
+        assert whatif_cmd._exit(of, [one, doubted]) == Exit.UNKNOWN
+    of = Question(service="exponential:10", unit="ms", rate="10")
+    assert whatif_cmd._exit(of, [doubted, grows]) == Exit.VIOLATED
 
 
 @pytest.mark.parametrize(
