@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.report import platforms, show
+from sojourn.report.ratios import named
 
 FAR = 1e-3
+WHOLE = 76  # columns in which a row of the table fits, its remark perhaps cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ def _row(factor: FactorFinding, effect: Effect) -> Row:
     of_all = "all runs" if ends else "–"
     return Row(
         what=effect.what,
-        beside=f"{factor.name} = {effect.level} to {effect.base}",
+        beside=f"{named(factor.key, effect.level)} to {named(factor.key, effect.base)}",
         ratio=_ratio(effect),
         interval=f"{_end(ends.lo)}–{_end(ends.hi)}, {show.share(effect.coverage)}" if ends else "–",
         basis=f"{count} block{'' if count == 1 else 's'}" if count else of_all,
@@ -70,7 +72,7 @@ def _end(ratio: float) -> str:
 def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
     """The effects as text: a sentence and a table for each factor and service."""
     for factor in findings:
-        yield f"{factor.name}, {factor.service} ".ljust(width, "=")
+        yield from show.wrapped(show.ruled(f"{factor.name}, {factor.service}", width), width)
         yield from textwrap.wrap(factor.sentence, width)
         if factor.paper:
             yield from textwrap.wrap(f"the papers: {factor.paper}", width)
@@ -89,12 +91,28 @@ def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
 
 
 def _table(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:
+    if width < WHOLE:
+        yield from _narrow(known, width, has_levels=has_levels)
+        return
     form = "{:<28} {:>8}  {:<17} {:<9} {}"
     yield form.format("number", "ratio", "interval", "rests on", "remark").rstrip()
     for row in known:
         more = (row.beside, row.remark) if has_levels else (row.remark,)
         line = form.format(row.what, row.ratio, row.interval, row.basis, show.sentences(more))
         yield line[: width - 1].rstrip() + ("…" if len(line) > width else line[width - 1 :])
+
+
+def _narrow(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:
+    """The same where only three columns fit: what they rest on goes on below."""
+    form = "{:<28} {:>8}  {}"
+    yield form.format("number", "ratio", "interval")
+    for row in known:
+        yield form.format(row.what, row.ratio, row.interval)
+        more = (row.basis, row.beside if has_levels else "", row.remark)
+        indent = "  "
+        yield from textwrap.wrap(
+            show.sentences(more), width, initial_indent=indent, subsequent_indent=indent
+        )
 
 
 def _platforms(factor: FactorFinding, width: int) -> Iterator[str]:

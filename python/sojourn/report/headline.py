@@ -6,7 +6,7 @@ from collections import Counter
 
 from sojourn.findings.effects import Effect, Trend
 from sojourn.findings.findings import Findings
-from sojourn.report import parts, tiles
+from sojourn.report import labels, parts, tiles
 
 MOST = 59
 FACTORS_FIRST = 3
@@ -15,7 +15,7 @@ FACTORS_FIRST = 3
 def of(findings: Findings) -> str:
     """What the study came to; the shorter form where the longer does not fit."""
     own = [text for kind in parts.sections() if (text := kind.study_answer(findings))]
-    answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
+    answers = [f"{labels.called(s)} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
     checked = ", ".join(filter(None, (kind.study_words(findings) for kind in parts.sections())))
