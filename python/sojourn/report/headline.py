@@ -6,7 +6,7 @@ from collections import Counter
 
 from sojourn.findings.effects import Effect, Trend
 from sojourn.findings.findings import Findings
-from sojourn.report import labels, parts, tiles
+from sojourn.report import factor_words, labels, parts, tiles
 
 MOST = 59
 FACTORS_FIRST = 3
@@ -45,7 +45,17 @@ def beneath(findings: Findings) -> tuple[str, ...]:
         if not kind.study_words(findings)  # else it is in the headline
         for text in kind.study_head(findings)
     ]
-    return (*of_all, *(factor.sentence for factor in findings.factors[:FACTORS_FIRST]))
+    first = findings.factors[:FACTORS_FIRST]
+    return (*of_all, *(text for factor in first for text in factor_words.sentences(factor)))
+
+
+def answer(findings: Findings) -> str:
+    """The answer of the analysis without what `beneath` says in fewer words."""
+    text = findings.answer
+    for factor in findings.factors[:FACTORS_FIRST]:
+        if factor_words.sentences(factor) != [factor.sentence]:
+            text = text.replace(factor.sentence, "")
+    return " ".join(text.split())
 
 
 def _of_factors(findings: Findings) -> list[str]:

@@ -13,7 +13,7 @@ from sojourn.report.draw.table import Record, number
 
 LOAD = ["offered load, % of max RPS of the service alone"]
 THIN, LAYERS = 1.8, 4  # px of a line, and how many lie visibly beneath it
-BREAKS = "thick: between these loads it becomes twice that alone"
+BREAKS = "thick: here it becomes twice that alone"
 SHAPES, LOST = ("circle", "square", "diamond", "cross"), "triangle-up"
 ALONE, BESIDE = "alone", "beside the neighbour"
 

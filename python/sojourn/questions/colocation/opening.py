@@ -10,9 +10,19 @@ from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Rule
 from sojourn.questions.colocation.section import PACE, TAIL, named, or_more, ruled
-from sojourn.report import labels, numbers, plot, show
+from sojourn.report import numbers, plot, show
 from sojourn.report.draw.table import Table
-from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short
+from sojourn.report.openings.opening import (
+    HEADLINE_MAX,
+    Opening,
+    Opens,
+    an,
+    capital,
+    fitting,
+    listed,
+    short,
+)
+from sojourn.text.cut import middle
 
 HEIGHT = 12  # lines of the plot
 Ruled = tuple[str, Rule]
@@ -64,8 +74,8 @@ def _headline(rules: Sequence[Ruled]) -> str:
         return "No job may stay at any load" if is_known else "Whether a job may stay is unknown"
     name, rule = best
     to = f"may stay {_up_to(rule)} load"
-    short_name = labels.neighbour_name(rule.neighbour)
-    return fitting(capital(f"{name} {to}"), capital(f"{short_name} {to}"), f"A job {to}")
+    few = middle(name, HEADLINE_MAX - len(to) - 1)
+    return fitting(capital(f"{name} {to}"), capital(f"{few} {to}"))
 
 
 def _up_to(rule: Rule) -> str:
