@@ -1,4 +1,4 @@
-"""Rows of dots: names keep what tells them apart, and a number beyond the axis has an arrow."""
+"""Rows of dots: names that differ look different."""
 
 from __future__ import annotations
 

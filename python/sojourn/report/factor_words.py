@@ -1,4 +1,4 @@
-"""What a factor does, in sentences of a writer: the join of all comparisons is no sentence."""
+"""What a factor does, in sentences of a writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a factor does in sentences: no join of all comparisons, no level as a study file has it."""
+"""What a factor does in sentences, levels by their labels."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_a_join_of_findings_becomes_sentences() -> None:
     text = factor_words.sentences(BESIDE)
     assert text == [
         (
-            "p99 at 60 % load of memcached is 2.3 times (1.9–2.9) as long beside a CPU hog at 75 % as"
-            " alone."
+            "p99 at 60 % load of memcached is 2.3 times (1.9–2.9) as long beside a CPU hog at 75 %"
+            " as alone."
         ),
         "In 1 of 3 comparisons no difference was shown.",
         "1 of 3 comparisons is unknown: no block has valid runs.",

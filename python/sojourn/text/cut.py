@@ -1,4 +1,4 @@
-"""Names in little room: those that would look alike keep what tells them apart."""
+"""Names in little room: those that would look alike stay different."""
 
 from __future__ import annotations
 

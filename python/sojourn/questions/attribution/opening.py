@@ -82,7 +82,8 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
         yield sentence(*(reason.partition(": run on")[0] for reason in one.reasons[:1]), "unknown")
         return
     terms, tail = ranked(fit), percentile(fit.q)
-    for term in [term for term in terms if term.said == MOVES][:2]:
+    by = {word: [t for t in terms if t.said == word] for word in (MOVES, SEEMS, NOT_SHOWN)}
+    for term in by[MOVES][:2]:
         number, _, ends = numbers.ratio(term.ratio, term.interval).partition(" ")
         base = f" as with {called[term.factors[0]][0]}" if len(term.factors) == 1 else ""
         with_ = f"With {term_name(term, called)}"
@@ -90,17 +91,8 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
             f"{with_} {tail} of {one.service} is {number} times {ends} as long{base}",
             f"{with_} {tail} is {number} times {ends} as long",
         )
-    seems = [term for term in terms if term.said == SEEMS]
-    if seems:
-        who = show.listed([term_name(term, called) for term in seems], NAMED_MAX)
-        does = f"seem{'s' if len(seems) == 1 else ''} to move {tail}"
-        number, _, ends = numbers.ratio(seems[0].ratio, seems[0].interval).partition(" ")
-        by = f", {number} times {ends}," if len(seems) == 1 else ""
-        why = "because several effects were tested at once"
-        yield sentence(
-            f"{who}{by} only {does}, {why}", f"{who} only {does}", f"{len(seems)} {does}"
-        )
-    rest = [term for term in terms if term.said not in {MOVES, SEEMS}]
+    yield from _seems(by[SEEMS], called, tail)
+    rest = by[NOT_SHOWN]
     singles = [term_name(term, called) for term in rest if len(term.factors) == 1]
     pairs = sum(len(term.factors) > 1 for term in rest)
     if rest:
@@ -111,6 +103,19 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
             f"No effect of {who} was shown; none is above {numbers.factor(limit)}",
             f"No effect of {who} was shown",
         )
+
+
+def _seems(terms: list[Term], called: Mapping[str, tuple[str, str]], tail: str) -> Iterator[str]:
+    """What would be an effect if it had been the only one that was tested."""
+    if not terms:
+        return
+    who = show.listed([term_name(term, called) for term in terms], NAMED_MAX)
+    does = f"seem{'s' if len(terms) == 1 else ''} to move {tail}"
+    number, _, ends = numbers.ratio(terms[0].ratio, terms[0].interval).partition(" ")
+    size = f", {number} times {ends}," if len(terms) == 1 else ""
+    why = "because several effects were tested at once"
+    count = f"{len(terms)} effects only {does}"
+    yield sentence(f"{who}{size} only {does}, {why}", f"{who} only {does}", count)
 
 
 def lines(findings: Findings, one: Attributed, width: int) -> Iterator[str]:

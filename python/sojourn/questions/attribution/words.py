@@ -1,4 +1,4 @@
-"""Factors and their levels in a few words, as pictures, tables and sentences have them."""
+"""Factors and their levels in a few words."""
 
 from __future__ import annotations
 

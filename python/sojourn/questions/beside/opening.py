@@ -221,7 +221,10 @@ def _more(count: Number) -> str:
         return f"from {less} less to {more} more"
     word = "longer" if count.value > 0 else "less"
     if math.isinf(lo) or math.isinf(hi):
-        return f"at least {show.time(min(abs(lo), abs(hi)), -1)} {word}"
+        least = show.time(min(abs(lo), abs(hi)), -1)
+        if math.isinf(count.value):
+            return f"at least {least} {word}"
+        return f"{show.time(show.known(abs(count.value), None))} {word} (≥ {least})"
     text = numbers.time(abs(count.value), Interval(*sorted((abs(lo), abs(hi)))))
     return text.replace(" (", f" {word} (", 1)
 

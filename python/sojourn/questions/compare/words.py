@@ -16,6 +16,7 @@ from sojourn.stats.paired_ratio import Judgement
 from sojourn.units import show_count, show_ns, show_s
 
 CPU_TITLE = "CPU per request"
+EXACT = 1e-3  # width of an interval below which digits say nothing more
 #: (digits after the point, width of the interval below which a ratio has them)
 DIGITS = ((3, 0.01), (2, 1.0), (1, 10.0))
 
@@ -134,7 +135,7 @@ def _ratio(value: float, width: float | None) -> str:
     """
     if math.isinf(value):
         return "∞"
-    if width is None or not math.isfinite(width):
+    if not width or width < EXACT or not math.isfinite(width):
         return f"{value:.3g}"
     return f"{value:.{next((n for n, least in DIGITS if width < least), 0)}f}"
 

@@ -1,4 +1,4 @@
-"""The chart of ratios: rows with names of their own, texts inside, arrows beyond the axis."""
+"""The chart of ratios: names of rows, texts, arrows."""
 
 from __future__ import annotations
 

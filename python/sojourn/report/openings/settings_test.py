@@ -1,4 +1,4 @@
-"""What opens ratios of levels: whole sentences whatever levels are called, and no contradiction."""
+"""What opens ratios of levels: whole sentences, and no contradiction."""
 
 from __future__ import annotations
 
