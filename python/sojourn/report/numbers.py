@@ -202,7 +202,7 @@ def share(value: float, ends: Interval | None) -> str:
     if ends is None:
         return f"{change:.0f} %"
     sides = sorted(100 * abs(end - 1) for end in (ends.lo, ends.hi))
-    digits = min(1, decimals(*sides))
+    digits = min(1, decimals(sides[0], sides[1]))
     while digits < FINEST and change and not round(change, digits):
         digits += 1
     low, high = (plain(side, digits) for side in sides)
