@@ -74,7 +74,7 @@ def test_one_factor_is_shown_by_colour_and_another_by_panels() -> None:
     assert "facet" in two.chart
     rows = json.loads(json.dumps(two.chart["datasets"]))["rows"]
     assert {row["level"] for row in rows} == {"1 thread", "2 threads"}
-    assert {row["panel"] for row in rows} == {"size = small", "size = large"}
+    assert {row["panel"] for row in rows} == {"size small", "size large"}
     assert two.table.columns[:2] == ("threads", "size")
 
 
