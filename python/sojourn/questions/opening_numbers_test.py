@@ -24,7 +24,7 @@ from sojourn.questions.opening_words_test import RAW
 from sojourn.questions.testing_openings import every
 from sojourn.report import figures, openings, page, people, plot, text
 from sojourn.report.draw import palette
-from sojourn.report.draw.table import from_records
+from sojourn.report.draw.table import Record, from_records
 from sojourn.report.openings import testing_openings
 from sojourn.report.parts import using
 from sojourn.stats.interval import Interval
@@ -154,6 +154,6 @@ def test_where_no_pair_fits_there_are_no_other_pairs() -> None:
 
 def test_tables_of_the_page_have_as_many_digits_as_people_read() -> None:
     columns = ("late", "violated_s", "work", "n", "at")
-    row = {"late": 0.09366666666666666, "violated_s": 9.333333333, "work": None, "n": 3}
+    row: Record = {"late": 0.09366666666666666, "violated_s": 9.333333333, "work": None, "n": 3}
     (shown,) = people.table(from_records(columns, [row | {"at": 123456.7}]), limit=9).rows
     assert shown == ("0.09367", "9.333 s", "–", "3", "123,457")
