@@ -20,18 +20,27 @@ use crate::transports::sockets::files;
 use crate::transports::{Ends, Transport, greeted, sockets, tls};
 use crate::watch::cpu;
 
+/// What is known of the start.
+#[derive(Clone, Copy, Default)]
+enum Decision {
+    #[default]
+    Open,
+    At(u64),
+    NoRun,
+}
+
 /// Where all threads wait for the time at which the warm-up starts. That they are all there is known otherwise: it
 /// lets those go that have begun to wait where others could not be started.
 #[derive(Default)]
 pub(super) struct Together {
-    /// The start; `None` in it: there will be no run.
-    decided: Mutex<Option<Option<u64>>>,
+    decided: Mutex<Decision>,
     changed: Condvar,
 }
 
 impl Together {
     pub(super) fn start(&self, start_ns: Option<u64>) {
-        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) = Some(start_ns);
+        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) =
+            start_ns.map_or(Decision::NoRun, Decision::At);
         self.changed.notify_all();
     }
 
@@ -40,8 +49,9 @@ impl Together {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match *decided {
-                Some(start_ns) => return start_ns,
-                None => {
+                Decision::At(start_ns) => return Some(start_ns),
+                Decision::NoRun => return None,
+                Decision::Open => {
                     decided = self.changed.wait(decided).unwrap_or_else(PoisonError::into_inner);
                 }
             }

@@ -12,7 +12,9 @@ const PIECE: usize = 256;
 /// The same times, ns, as a distribution.
 pub(super) fn times(ns: &[f64]) -> Times {
     let mut result = Times::new();
-    ns.iter().for_each(|ns| result.add(ns.round() as u64));
+    for ns in ns {
+        result.add(ns.round() as u64);
+    }
     result
 }
 

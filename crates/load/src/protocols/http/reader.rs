@@ -192,7 +192,7 @@ impl Reader {
         let is_expected = self.wish.statuses.hold(reading.status);
         let is_end = reading.is_last || reading.body.ends_with_connection();
         // One that ends an idle connection is no failure unless its request goes nowhere else.
-        if !is_expected && !(is_end && self.was_farewell()) {
+        if !(is_expected || is_end && self.was_farewell()) {
             self.statuses.add(reading.status.into());
         }
         let outcome = match reading.status {
