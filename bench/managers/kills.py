@@ -1,17 +1,17 @@
-"""50 times: end or stop a manager or its warden at a random moment, with every knob in use.
+"""50 times: end or stop a manager or a warden at a random moment, with every knob in use.
 
 Usage: sudo unshare --mount --pid --fork --mount-proc .venv/bin/python bench/managers/kills.py
-           [--times 50] [--seed 30] [--knobs all]
+           [--times 50] [--seed 30] [--knobs all] [--most 1] [--rows bench/runs]
 
 Each time a manager gets two control groups of this script's own. A controller moves a knob of them
 at each look, ten times a second: all that this machine has, or the quota alone. What is missing is
-printed. At a random moment manager or warden is killed (SIGKILL), or both are, or one is stopped
-(SIGSTOP). Whoever is stopped counts as paused after 0.5 s, and stays stopped. Measured is how long
-it takes until `batch` has its safe cap: after the deed, or after these 0.5 s. If both were killed
-nothing can set a cap. Then the next manager, or `sojourn restore`, must bring back every file,
-thread and queue of both groups. Rows are stored in `bench/runs`; exit code 1 if a cap took more
-than 1 s, or something differs. The namespace is there so that `sojourn restore` sees nothing of
-others.
+printed. At a random moment the manager or one of its two wardens is killed (SIGKILL), or it and one
+of them, or all three, or one is stopped (SIGSTOP). Whoever is stopped counts as paused after 0.5 s,
+and stays stopped. Measured is how long it takes until `batch` has its safe cap: after the deed, or
+after these 0.5 s. If all were killed nothing can set a cap. Then the next manager, or `sojourn
+restore`, must bring back every file, thread and queue of both groups. Rows are stored in
+`bench/runs`; exit code 1 if a cap took more than `--most` seconds, or something differs. The
+namespace is there so that `sojourn restore` sees nothing of others.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from sojourn.manage.testing import Stand, stand, until
 KEPT = Path(__file__).parents[1] / "runs"
 SAFE, MOST_S, PAUSED_S = 0.05, 1.0, 0.5
 BOTH, MANAGER, WARDEN, STOP = "kill both", "kill manager", "kill warden", "stop manager"
-STOP_WARDEN = "stop warden"
-DEEDS = (MANAGER, WARDEN, STOP, MANAGER, BOTH, WARDEN, MANAGER, STOP, WARDEN, STOP_WARDEN)
+STOP_WARDEN, ALL = "stop warden", "kill all three"
+DEEDS = (MANAGER, WARDEN, STOP, BOTH, ALL, WARDEN, MANAGER, STOP, BOTH, STOP_WARDEN)
 QUIET = subprocess.DEVNULL
 
 
@@ -61,10 +61,9 @@ class Row:
     by: str
     differs: dict[str, list[str | None]]
 
-    @property
-    def is_slow(self) -> bool:
+    def is_slow(self, most_s: float) -> bool:
         """Whether a cap that somebody could set came late, or never."""
-        return self.deed != BOTH and (self.capped_s is None or self.capped_s > MOST_S)
+        return self.deed != ALL and (self.capped_s is None or self.capped_s > most_s)
 
 
 def main() -> int:
@@ -74,6 +73,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=50, help="how often (50)")
     parser.add_argument("--seed", type=int, default=30, help="of the moments (30)")
     parser.add_argument("--knobs", choices=("all", "quota"), default="all", help="moved (all)")
+    parser.add_argument("--most", type=float, default=MOST_S, help=f"s until a cap ({MOST_S:g})")
+    parser.add_argument("--rows", type=Path, default=KEPT, help="folder (bench/runs)")
     asked = parser.parse_args()
     if lack := testing.lack():
         print(f"needs {lack}", file=sys.stderr)
@@ -85,14 +86,17 @@ def main() -> int:
         rows.append(row)
         print(row, flush=True)
     print(f"not here: {', '.join(lacking) or 'nothing'}")
-    slow, changed = [row for row in rows if row.is_slow], [row for row in rows if row.differs]
+    slow, changed = (
+        [row for row in rows if row.is_slow(asked.most)],
+        [row for row in rows if row.differs],
+    )
     results = sorted(row.capped_s for row in rows if row.capped_s is not None)
     print(
         f"{len(rows)} times: capped after {results[0]:.3f} to {results[-1]:.3f} s "
-        f"(median {results[len(results) // 2]:.3f}), {len(slow)} above {MOST_S:g} s; "
+        f"(median {results[len(results) // 2]:.3f}), {len(slow)} above {asked.most:g} s; "
         f"{len(changed)} not as before"
     )
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-kills.json"
+    path = asked.rows / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-kills.json"
     table = {"kernel": os.uname().release, "load": os.getloadavg()[0], "cpus": os.cpu_count()}
     table |= {"knobs": asked.knobs, "not_here": lacking, "seed": asked.seed}
     path.write_text(json.dumps({**table, "rows": [asdict(row) for row in rows]}, indent=1))
@@ -164,7 +168,8 @@ def capped(here: Stand, deed: str, manager: subprocess.Popen[bytes]) -> float | 
     children = Path(f"/proc/{manager.pid}/task/{manager.pid}/children").read_text().split()
     if manager.poll() is not None:
         raise RuntimeError(f"the manager has ended: {here.events()[-1]}")
-    (warden,) = [pid for pid in map(int, children) if b"warden.py" in command(pid)]
+    first, other = [pid for pid in map(int, children) if b"warden.py" in command(pid)]
+    warden = (first, other)[len(events(here, "change")) % 2]
     within_s, began = 10.0, time.monotonic()
     if deed == WARDEN:
         os.kill(warden, signal.SIGKILL)
@@ -174,11 +179,13 @@ def capped(here: Stand, deed: str, manager: subprocess.Popen[bytes]) -> float | 
     elif deed == STOP_WARDEN:
         os.kill(warden, signal.SIGSTOP)
         began += PAUSED_S
-    elif deed == BOTH:
-        manager.send_signal(signal.SIGSTOP)  # so that neither sees the other end
-        os.kill(warden, signal.SIGKILL)
-        manager.kill()
-        within_s = 0.5
+    elif deed in {BOTH, ALL}:
+        every = (first, other) if deed == ALL else (warden,)
+        for pid in (manager.pid, *every):
+            os.kill(pid, signal.SIGSTOP)  # so that none sees another end
+        for pid in (*every, manager.pid):
+            os.kill(pid, signal.SIGKILL)
+        within_s = 0.5 if deed == ALL else within_s
     else:
         manager.kill()
     if not until(lambda: here.quota() == SAFE, within_s):

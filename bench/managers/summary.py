@@ -2,10 +2,10 @@
 
 Usage: .venv/bin/python bench/managers/summary.py ROWS.json [ROWS.json …]
 
-Medians over seeds with the range. "TCO gain" is that of `sojourn tco` at the default costs, for the
-service's mean use of the machine alone and the job's share of it. The best other has the fewest
-violated seconds; among equals, the most batch work. Better in both: no more violated seconds than
-ours, and more batch work.
+Medians over seeds with the range. "TCO gain" is that of `sojourn tco --league` at the default
+costs, for the service's mean use of the machine alone and the job's share of it. The best other has
+the fewest violated seconds; among equals, the most batch work. Better in both: no more violated
+seconds than ours, and more batch work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from sojourn.models.league.scenarios import SCENARIOS, Scenario
 from sojourn.models.league.sharing import Shape
-from sojourn.models.tco import Costs, gain
+from sojourn.models.tco import Costs, used_gain
 
 SHAPE = Shape()
 OURS, APART = "posterior", ("oracle", "posterior")
@@ -60,7 +60,7 @@ def table(scenario: Scenario, rows: Rows) -> str:
     busy = load * SHAPE.peak_rps * SHAPE.service_s / SHAPE.cores  # of the service alone
     for name in dict.fromkeys(row["controller"] for row in rows):
         own = [row for row in rows if row["controller"] == name]
-        worth = [gain(Costs(), busy, row["kept"]) for row in own]
+        worth = [used_gain(Costs(), busy, row["kept"]) for row in own]
         cells = [
             spread(own, "violated_s", "{:.0f}"),
             spread(own, "late", "{:.2%}"),

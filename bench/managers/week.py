@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.models.league import play, rows_file, week
-from sojourn.models.tco import Costs, gain
+from sojourn.models.tco import Costs, used_gain
 
 RUNS = Path(__file__).parents[1] / "runs"
 ORACLE, ORACLE_SEED = "oracle", 103
@@ -95,7 +95,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             f"{row['actuations_per_h']:.1f}",
             f"{row['kept']:.3f}",
             f"{row['kept'] / row['alone']:.1%}",
-            f"{gain(Costs(), row['busy'], row['kept']):.1%}",
+            f"{used_gain(Costs(), row['busy'], row['kept']):.1%}",
         ]
         lines.append(f"| {' | '.join(cells).replace('%', ' %')} |")
     return "\n".join(lines)

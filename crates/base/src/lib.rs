@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`job`], [`cpus`], [`process`] (which one still runs), [`schedstat`] (what a thread ran and waited), [`accept`] (clients of a service), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
+//! [`files`], [`job`], [`cpus`], [`process`] (which one still runs), [`schedstat`] (what a thread ran and waited), [`threads`] (where the kernel may refuse one), [`accept`] (clients of a service), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
 
 pub mod accept;
 pub mod clock;
@@ -19,6 +19,7 @@ pub mod rng;
 pub mod schedstat;
 pub mod scrape;
 pub mod span;
+pub mod threads;
 pub mod units;
 pub mod visible;
 

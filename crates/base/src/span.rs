@@ -96,12 +96,14 @@ impl Times {
 
     /// The value at rank ceil(q · count), ns; `None` if that request was lost or there is none.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let rank = ((q * self.count() as f64).ceil() as u64).max(1);
+        // A hair less, or 0.55 · 100 is 55.000000000000007, whose rank would be 56.
+        let rank = ((q * self.count() as f64 - 1e-9).ceil() as u64).max(1);
         let finite = self.finite.len();
         if finite == 0 || rank > finite {
             return None;
         }
-        Some(self.finite.value_at_quantile(rank as f64 / finite as f64))
+        // The library multiplies by the count again and rounds up: half a rank less is no other rank.
+        Some(self.finite.value_at_quantile((rank as f64 - 0.5) / finite as f64))
     }
 
     /// Requests above `ns` in the order, lost ones included; exact if `ns` came from a quantile.
@@ -205,6 +207,23 @@ mod tests {
         assert_eq!((span.count, span.lost), (100, 2));
         assert!(span.p95.is_some());
         assert_eq!(span.p99, None, "rank 99 of 100 is a lost request");
+    }
+
+    /// The median of 29 is the 15th, though 15/29 · 29 is more than 15 as computers count.
+    #[test]
+    fn a_quantile_is_the_order_statistic_of_its_rank_whatever_the_count() {
+        let mut times = Times::new();
+        for n in 1..=1000_u64 {
+            times.add(n);
+            for percent in 1..=100 {
+                let rank = (percent * n).div_ceil(100);
+                assert_eq!(
+                    times.quantile(percent as f64 / 100.0),
+                    Some(rank),
+                    "{percent} % of {n}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -125,14 +125,16 @@ impl Reader {
     }
 }
 
+/// All of it. Of a file of many lines, such as `net/dev`, the kernel gives a page at a time, however much is asked for:
+/// only a read of nothing is the end.
 fn text_of(file: &File, chunk: &mut [u8]) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let length = file.read_at(chunk, bytes.len() as u64).ok()?;
-        bytes.extend_from_slice(&chunk[..length]);
-        if length < chunk.len() {
+        if length == 0 {
             return Some(String::from_utf8_lossy(&bytes).into_owned());
         }
+        bytes.extend_from_slice(&chunk[..length]);
     }
 }
 
@@ -182,6 +184,31 @@ mod tests {
         let result = Reader::default().read_once(path.to_str().unwrap());
         fs::remove_file(&path).unwrap();
         assert_eq!(result, Some(text));
+    }
+
+    /// `maps` has a line for each stretch of memory: a read gives 4 kB of it, whatever has room.
+    #[test]
+    fn a_file_of_the_kernel_that_comes_page_by_page_is_read_whole() {
+        const PAGE: usize = 4096;
+        const PAGES: usize = 400;
+        // SAFETY: new memory that nothing else uses, of which every other page is made readable.
+        let first = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let any = std::ptr::null_mut();
+            let first = libc::mmap(any, PAGES * PAGE, libc::PROT_NONE, flags, -1, 0);
+            assert_ne!(first, libc::MAP_FAILED);
+            for page in (0..PAGES).step_by(2) {
+                let at = first.byte_add(page * PAGE);
+                assert_eq!(libc::mprotect(at, PAGE, libc::PROT_READ), 0);
+            }
+            first
+        };
+        let text = Reader::default().read_once("/proc/self/maps").unwrap();
+        let begins = |page: usize| format!("{:x}-", first as usize + page * PAGE);
+        let missing = (0..PAGES).step_by(2).find(|&page| !text.contains(&begins(page)));
+        assert_eq!(missing, None, "of {PAGES} pages in {} bytes", text.len());
+        // SAFETY: as mapped above.
+        unsafe { libc::munmap(first, PAGES * PAGE) };
     }
 
     #[test]

@@ -68,18 +68,20 @@ fn act(
     let bound_ns = resolved.qos.map(|qos| qos.bound_ns);
     let mut progress =
         Progress::new(form(args.output.progress)).every(every).bound(bound_ns).listen(listener);
-    let measured = measure::measure(&resolved, stop, &mut progress)?;
+    progress.status("drawing the plan");
+    let measured = measure::measure(&resolved, stop, &mut progress);
+    progress.status("");
+    let measured = measured?;
     let result = &measured.result;
-    write_json(json, result, out)?;
-    if !is_stdout(json) {
-        files::say(out, &table::table(result))?;
-    }
-    write_beside(&measured.run)?;
+    let written = write_json(json, result, out);
+    let shown = if is_stdout(json) { Ok(()) } else { files::say(out, &table::table(result)) };
+    let logged = write_beside(&measured.run);
+    written.and(shown).and(logged)?;
     exit(&resolved, &measured)
 }
 
-/// Writes what the job asks for beside the result. The result is written by then, and each is tried
-/// whatever became of the other: a full disk costs no more than it must.
+/// Writes what the job asks for beside the result. Each is tried whatever became of the others: a full disk, or
+/// a reader that is gone, costs no more than it must.
 fn write_beside(run: &Measurement) -> Result<(), Fault> {
     let path = |text: &str| (!text.is_empty()).then(|| Path::new(text).to_path_buf());
     let logged = path(&run.job.hlog).map_or(Ok(()), |path| hlog::write(run, &path));

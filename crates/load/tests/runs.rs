@@ -172,6 +172,23 @@ fn a_result_in_a_file_has_the_table_beside_it() {
 }
 
 #[test]
+fn what_can_be_written_is_written_whatever_cannot() {
+    let hlog = std::env::temp_dir().join(format!("sojourn-full-{}", std::process::id()));
+    let log = ["--hlog", hlog.to_str().unwrap(), "--duration", "50ms", "--warmup", "0s"];
+    let run = |more: &[&str], out: &mut dyn std::io::Write| {
+        let words = ["sojourn-load", "null:"].iter().chain(&log).chain(more).map(OsString::from);
+        program::main(words, &Arc::new(AtomicBool::new(false)), out, &mut Vec::new())
+    };
+    let mut out = Vec::new();
+    assert_eq!(run(&["--json", "/dev/full"], &mut out), 4);
+    assert!(String::from_utf8(out).unwrap().contains("verdict"), "the result has a table");
+    std::fs::remove_file(&hlog).unwrap();
+    let mut gone = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    assert_eq!(run(&[], &mut gone), 4);
+    std::fs::remove_file(&hlog).unwrap();
+}
+
+#[test]
 fn a_job_that_is_refused_leaves_no_files() {
     let folder = std::env::temp_dir().join(format!("sojourn-refused-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

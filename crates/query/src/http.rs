@@ -71,8 +71,9 @@ pub fn parse(input: &[u8]) -> Parsed {
         return Parsed::Broken;
     }
     let asked = if method == "GET" { of_path(path) } else { Asked::Other(Status::NotAllowed) };
-    let is_last =
-        field(fields, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+    let is_last = values(fields, "connection")
+        .flat_map(|value| value.split(','))
+        .any(|option| option.trim().eq_ignore_ascii_case("close"));
     Parsed::Request { used: at + END.len(), asked, is_last: is_last || version == "HTTP/1.0" }
 }
 
@@ -86,14 +87,15 @@ fn of_path(path: &str) -> Asked {
 
 /// A body would be taken for the next request.
 fn has_body(fields: &str) -> bool {
-    field(fields, "content-length").is_some_and(|length| length != "0")
-        || field(fields, "transfer-encoding").is_some()
+    values(fields, "content-length").any(|length| length != "0")
+        || values(fields, "transfer-encoding").next().is_some()
 }
 
-fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
-    fields.split("\r\n").find_map(|line| {
-        let (result, value) = line.split_once(':')?;
-        result.eq_ignore_ascii_case(name).then(|| value.trim())
+/// What each field of this name says, in their order.
+fn values<'a>(fields: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    fields.split("\r\n").filter_map(move |line| {
+        let (field, value) = line.split_once(':')?;
+        field.eq_ignore_ascii_case(name).then(|| value.trim())
     })
 }
 
@@ -151,8 +153,14 @@ mod tests {
             assert_eq!((asked, used), (Asked::Other(status), input.len()));
         }
         let post = "POST /q/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
-        let broken =
-            [post, "hello\r\n\r\n", "GET /q/1 SPDY\r\n\r\n", &"x".repeat(HEAD_BYTES_MAX + 1)];
+        let hidden = "GET /q/1 HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 3\r\n\r\nabc";
+        let broken = [
+            post,
+            hidden,
+            "hello\r\n\r\n",
+            "GET /q/1 SPDY\r\n\r\n",
+            &"x".repeat(HEAD_BYTES_MAX + 1),
+        ];
         for input in broken {
             assert_eq!(request(input), Parsed::Broken, "{input}");
         }
@@ -160,8 +168,12 @@ mod tests {
 
     #[test]
     fn who_asks_to_be_closed_is() {
-        let close = "GET /q/1 HTTP/1.1\r\nCONNECTION: Close\r\n\r\n";
-        assert!(matches!(request(close), Parsed::Request { is_last: true, .. }));
+        for options in ["Close", "keep-alive, close", "TE,close", "TE\r\nConnection: close"] {
+            let close = format!("GET /q/1 HTTP/1.1\r\nCONNECTION: {options}\r\n\r\n");
+            assert!(matches!(request(&close), Parsed::Request { is_last: true, .. }), "{options}");
+        }
+        let stays = "GET /q/1 HTTP/1.1\r\nConnection: keep-alive, closed\r\n\r\n";
+        assert!(matches!(request(stays), Parsed::Request { is_last: false, .. }));
         assert!(matches!(
             request("GET /q/1 HTTP/1.0\r\n\r\n"),
             Parsed::Request { is_last: true, .. }

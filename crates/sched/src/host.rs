@@ -53,15 +53,23 @@ pub fn check(root: &Path) -> Result<(), Fault> {
 /// Refuses threads and processes that are not there. `root`: of the machine.
 pub fn check_members(plan: &Plan, root: &Path) -> Result<(), Fault> {
     for class in &plan.classes {
-        for pid in &class.pids {
-            // A thread that is not its process's first is found but not listed.
-            if !root.join(format!("proc/{pid}")).exists() {
-                let what = format!("there is no process or thread {pid}");
-                return Err(Fault::usage(what, format!("class {}", class.name), "has it ended?"));
-            }
+        if let Some(pid) = class.pids.iter().find(|pid| has_ended(**pid, root)) {
+            let what = format!("there is no process or thread {pid}");
+            return Err(Fault::usage(what, format!("class {}", class.name), "has it ended?"));
         }
     }
     Ok(())
+}
+
+/// Threads and processes of `plan` that have ended: their numbers may be given to others. `root`: of the machine.
+pub fn ended(plan: &Plan, root: &Path) -> Vec<u32> {
+    let all = plan.classes.iter().flat_map(|class| class.pids.iter().copied());
+    all.filter(|pid| has_ended(*pid, root)).collect()
+}
+
+/// A thread that is not its process's first is found but not listed.
+fn has_ended(pid: u32, root: &Path) -> bool {
+    !root.join(format!("proc/{pid}")).exists()
 }
 
 #[cfg(test)]
@@ -93,6 +101,7 @@ mod tests {
         put(&root, "proc/1/comm", "init\n");
         let fault = check_members(&plan, &root).unwrap_err();
         assert!(fault.what.contains("99") && fault.at.contains("web"), "{fault}");
+        assert_eq!(ended(&plan, &root), [99]);
         fs::remove_dir_all(root).unwrap();
     }
 }

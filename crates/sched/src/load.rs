@@ -1,13 +1,16 @@
 //! From the object file to programs in the kernel.
 
 use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::Path;
 
 use libbpf_rs::{Map, MapCore as _, MapFlags, MapMut, Object, ObjectBuilder};
 use sojourn_base::Fault;
 use sojourn_trace::attach::kernel;
+use sojourn_trace::attach::pidns;
 use sojourn_trace::attach::refusal::{self, Refusal};
 
 use crate::groups;
+use crate::host;
 use crate::shapes::{self, CPUS_MAX};
 use crate::terms::Plan;
 
@@ -26,7 +29,7 @@ pub fn check() -> Result<(), Fault> {
         let what = format!("this machine has {cpus} CPUs, the scheduler is built for {CPUS_MAX}");
         return Err(Fault::usage(what, "src/bpf/shapes.h", "raise MAX_CPUS and rebuild"));
     }
-    if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err(Fault::usage(
             "this kernel does not describe its types (no BTF)",
             "/sys/kernel/btf/vmlinux",
@@ -34,6 +37,20 @@ pub fn check() -> Result<(), Fault> {
         ));
     }
     Ok(())
+}
+
+/// Refuses numbers of a container's own processes, because the kernel side knows tasks by the machine's.
+pub fn check_numbers(plan: &Plan, proc_root: &Path) -> Result<(), Fault> {
+    let Some(class) = plan.classes.iter().find(|class| !class.pids.is_empty()) else {
+        return Ok(());
+    };
+    if pidns::of(proc_root)? == 0 {
+        return Ok(());
+    }
+    let what = "the numbers of processes here are those of a container, and the scheduler is the machine's";
+    let fix =
+        "run it outside the container, or in one that sees the machine's processes (--pid=host)";
+    Err(Fault::usage(what, format!("class {}", class.name), fix))
 }
 
 /// Loads the object in `bytes` for `plan`; nothing is in force yet.
@@ -73,6 +90,15 @@ pub fn put_groups(object: &Object, plan: &Plan, is_first: bool) -> Result<(), Fa
                 map.update(&id.to_ne_bytes(), &class_bytes, MapFlags::ANY).map_err(refused)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Numbers of tasks that have ended are of no class any more.
+pub fn drop_ended(object: &Object, plan: &Plan) -> Result<(), Fault> {
+    let by_pid = map(object, "bvt_by_pid")?;
+    for pid in host::ended(plan, Path::new("/")) {
+        let _ = by_pid.delete(&pid.to_ne_bytes()); // it may be gone
     }
     Ok(())
 }
@@ -126,5 +152,30 @@ fn explain(error: &libbpf_rs::Error, text: &str) -> Fault {
             at,
             "needs sched_ext as of Linux 6.13 or later",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Class, Job};
+
+    /// In a container, number 7 is another process than the kernel's.
+    #[test]
+    fn numbers_of_a_container_are_refused() {
+        let root = std::env::temp_dir().join(format!("sojourn-inside-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("1/ns")).unwrap();
+        std::fs::write(root.join("1/ns/pid"), "").unwrap(); // another file than the machine's namespace
+        let class = Class { name: "web".into(), cgroups: vec!["web".into()], ..Class::default() };
+        let plan = |pids: &[u32]| {
+            let class = Class { pids: pids.to_vec(), ..class.clone() };
+            crate::terms::plan(&Job { classes: vec![class], ..Job::default() }).unwrap()
+        };
+        let (numbers, groups) =
+            [&[7][..], &[]].map(|pids| check_numbers(&plan(pids), &root)).into();
+        std::fs::remove_dir_all(root).unwrap();
+        let fault = numbers.unwrap_err();
+        assert!(fault.exit == 2 && fault.what.contains("of a container"), "{fault}");
+        assert_eq!(groups, Ok(()), "groups have the same numbers there");
     }
 }

@@ -27,6 +27,7 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault>
     host::check(root)?;
     host::check_members(&plan, root)?;
     load::check()?;
+    load::check_numbers(&plan, Path::new("/proc"))?;
     if let Some(path) = &args.verify {
         let mut text = String::new();
         for (program, cost) in run::verify(path, &plan)? {

@@ -151,6 +151,7 @@ impl<'a> Watch<'a> {
                 return Ok(why);
             }
             load::put_groups(self.object, self.plan, false)?;
+            load::drop_ended(self.object, self.plan)?;
         }
         Ok(Why::Over)
     }

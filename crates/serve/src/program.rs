@@ -34,6 +34,7 @@ fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Fault
     if args.describe {
         return files::say(out, &describe()).map(|()| Exit::Ok);
     }
+    args.json.as_deref().map_or(Ok(()), files::check_writable)?;
     let mut settings = args.settings;
     if settings.seed == 0 {
         settings.seed = rng::fresh_seed();

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use sojourn_base::rng::{self, Rng};
 use sojourn_workload::dist::Dist;
 
-use crate::stall::Stalls;
+use crate::stall::{FOREVER_NS, Stalls};
 
 /// n servers behind one line. Times in ns since the start of the service.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Queue {
 
     /// A request arrives at `ready_ns`, not earlier than the one before.
     pub fn admit(&mut self, ready_ns: u64) -> Served {
-        let service_ns = self.service.sample(&mut self.rng).round() as u64;
+        let service_ns = self.service.sample(&mut self.rng).min(FOREVER_NS as f64).round() as u64;
         let Reverse(free_ns) = self.free_ns.pop().unwrap_or(Reverse(0));
         let finish_ns = self.stalls.finish(ready_ns.max(free_ns), service_ns);
         self.free_ns.push(Reverse(finish_ns));
@@ -92,6 +92,17 @@ mod tests {
         for rho in [0.3, 0.7, 0.8] {
             assert_mean("exponential:1ms", 1, rho, 1.0 / (1.0 - rho));
             assert_mean("fixed:1ms", 1, rho, 1.0 + rho / (2.0 * (1.0 - rho)));
+        }
+    }
+
+    /// A tail without a mean draws times that no number of ns holds.
+    #[test]
+    fn a_server_that_never_finishes_stays_busy() {
+        for stalls in [Stalls::NONE, Stalls::parse("999ms/1s").unwrap()] {
+            let mut queue = Queue::new(dist::parse_ns("pareto:0,1s,30").unwrap(), 1, stalls, 3);
+            let finish: Vec<u64> = (0..1000).map(|i| queue.admit(i).finish_ns).collect();
+            assert!(finish.windows(2).all(|pair| pair[0] <= pair[1]), "first come, first served");
+            assert_eq!(finish.last(), Some(&FOREVER_NS));
         }
     }
 

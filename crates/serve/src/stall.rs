@@ -6,6 +6,10 @@
 use sojourn_base::Fault;
 use sojourn_base::units::parse_ns;
 
+/// What ends later ends here, ns since the start, 292 years after it: a tail without a mean draws such service times, and
+/// what is added to it has to fit into a number too.
+pub const FOREVER_NS: u64 = u64::MAX / 2;
+
 /// When there is no service; times in ns since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalls {
@@ -37,14 +41,16 @@ impl Stalls {
     /// When a request that starts at `start_ns` and needs `service_ns` is finished.
     pub fn finish(&self, start_ns: u64, service_ns: u64) -> u64 {
         if self.length_ns == 0 {
-            return start_ns + service_ns;
+            return start_ns.saturating_add(service_ns).min(FOREVER_NS);
         }
-        let work_ns = self.period_ns - self.length_ns; // service in one period
-        let in_period = (start_ns % self.period_ns).min(work_ns); // a start in a stall waits
-        let done = in_period + service_ns;
+        let (start, period) = (u128::from(start_ns), u128::from(self.period_ns));
+        let work = period - u128::from(self.length_ns); // service in one period
+        let in_period = (start % period).min(work); // a start in a stall waits
+        let done = in_period + u128::from(service_ns);
         // A request that is finished just when the stall begins is finished before it.
-        let periods = if done == 0 { 0 } else { (done - 1) / work_ns };
-        start_ns - start_ns % self.period_ns + periods * self.period_ns + done - periods * work_ns
+        let periods = if done == 0 { 0 } else { (done - 1) / work };
+        let finish = start - start % period + periods * period + done - periods * work;
+        finish.min(FOREVER_NS.into()) as u64
     }
 }
 

@@ -67,3 +67,14 @@ fn a_simulation_that_cannot_be_written_is_a_failure() {
     assert_eq!(done.status.code(), Some(4), "{text}");
     assert!(text.contains("stdout cannot be written"), "{text}");
 }
+
+#[test]
+fn a_terminal_shows_what_a_load_does_before_and_after_it_sends() {
+    let words = ["null:", "--rate", "100", "--duration", "100ms", "--warmup", "0s"];
+    let mut load = Command::new(env!("CARGO_BIN_EXE_sojourn-load"));
+    let done = load.args(words).args(["--progress", "text"]).output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    let lines: Vec<&str> = text.split("\r\x1b[K").collect();
+    assert_eq!(lines[1], "  drawing the plan", "{text:?}");
+    assert_eq!(lines[lines.len() - 2..], ["  working out the result", ""], "{text:?}");
+}

@@ -31,7 +31,7 @@ pub struct Args {
     /// Process to trace; its children are traced too.
     #[arg(
         long,
-        required_unless_present_any = ["describe", "who", "ring"],
+        required_unless_present_any = ["describe", "who", "ring", "comm"],
         default_value_t = 0,
         hide_default_value = true
     )]
@@ -237,6 +237,8 @@ mod tests {
         assert!(Args::try_parse_from(["sojourn-trace"]).is_err(), "a pid is needed");
         assert!(Args::try_parse_from(["t", "--pid", "1", "--leave-out", "2"]).is_err());
         assert!(Args::try_parse_from(["t", "--who", "0", "--records", "x"]).is_err());
+        let text = Args::try_parse_from(["t", "--comm", "x"]).unwrap_err().to_string();
+        assert!(text.contains("--ring") && !text.contains("--pid"), "{text}");
         for (words, flag) in [
             ("t --pid 1 --duration 0s", "--duration"),
             ("t --pid 1 --duration 7h", "--duration"),

@@ -98,13 +98,13 @@ fn act(
         &mut lines,
     )?;
     drop(lines);
-    kept.close(&outcome.counts.threads)?;
+    let records = kept.close(&outcome.counts.threads);
     let mut result = result(&target, options, bounds, &mut outcome);
     if outcome.is_few {
         few::name_together(&mut result);
     }
-    draw(args, &result, outcome.blamed.as_ref())?;
-    write_results(args, &result, out)?;
+    let drawn = draw(args, &result, outcome.blamed.as_ref());
+    first_fault([records, drawn, write_results(args, &result, out)])?;
     Ok(exit(result.verdict.verdict, outcome.was_interrupted))
 }
 
@@ -223,15 +223,21 @@ fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<()
     Ok(())
 }
 
+/// What cannot be written keeps nothing else from being written: a trace may have taken hours.
 fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Result<(), Fault> {
-    write_json(args, result, out)?;
-    if let Some(path) = &args.chrome {
-        write_file(path, &chrome::trace(result).to_string())?;
-    }
-    if !is_stdout(args.json.as_deref()) && !args.windows {
-        print(out, &text::page(result))?;
-    }
-    Ok(())
+    let json = write_json(args, result, out);
+    let chrome = args.chrome.as_deref().map_or(Ok(()), |path| {
+        let text = chrome::trace(result).to_string();
+        write_file(path, &text)
+    });
+    let is_page = !is_stdout(args.json.as_deref()) && !args.windows;
+    let page = if is_page { print(out, &text::page(result)) } else { Ok(()) };
+    first_fault([json, chrome, page])
+}
+
+/// All has been tried; what failed first is reported.
+fn first_fault<const N: usize>(tried: [Result<(), Fault>; N]) -> Result<(), Fault> {
+    tried.into_iter().collect()
 }
 
 fn is_stdout(path: Option<&Path>) -> bool {
@@ -257,4 +263,28 @@ fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
 
 fn write_file(path: &Path, text: &str) -> Result<(), Fault> {
     files::write_whole(path, "the result", |out| out.write_all(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[test]
+    fn a_full_disk_keeps_back_nothing_else() {
+        let result: TraceResult =
+            serde_json::from_value(crate::diff::testing::result(&["read"], &[])).unwrap();
+        let json = std::env::temp_dir().join(format!("sojourn-full-{}.json", std::process::id()));
+        let path = json.display().to_string();
+        for (full, other) in [("--json", "--chrome"), ("--chrome", "--json")] {
+            let words = ["t", "--pid", "1", full, "/dev/full", other, path.as_str()];
+            let mut page = Vec::new();
+            let fault = write_results(&Args::try_parse_from(words).unwrap(), &result, &mut page);
+            let written = std::fs::read_to_string(&json);
+            let _ = std::fs::remove_file(&json);
+            assert!(fault.unwrap_err().at.contains("/dev/full"), "{full}");
+            assert!(written.is_ok_and(|text| text.len() > 10), "{other} is there");
+            assert!(String::from_utf8(page).unwrap().contains("verdict:"), "so is the page");
+        }
+    }
 }

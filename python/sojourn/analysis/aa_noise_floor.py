@@ -24,6 +24,7 @@ from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.half_width import student
 from sojourn.plan.setting import TWIN, Setting
 from sojourn.stats.interval import Interval
+from sojourn.stats.symmetry_bets import SCALE_LEAST
 
 CONFIDENCE = 0.95
 HIGHEST = 0.99  # of the quantiles, the highest that a run can carry is compared
@@ -62,7 +63,8 @@ def _floor(
     q: float, pairs: tuple[tuple[float, float, float], ...], confidence: float
 ) -> NoiseFloor:
     m = len(pairs)
-    squares = sum(math.log(b / a) ** 2 for _, a, b in pairs)
+    # Times are stored in three digits: pairs that agree to the last of these still scatter by it.
+    squares = max(sum(math.log(b / a) ** 2 for _, a, b in pairs), m * SCALE_LEAST**2)
     tail = (1 - confidence) / 2
     spans = (2 * float(scipy.special.gammaincinv(m / 2, at)) for at in (1 - tail, tail))
     ends = [math.sqrt(squares / span) for span in spans]

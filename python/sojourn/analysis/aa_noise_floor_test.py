@@ -63,6 +63,15 @@ def test_the_spread_of_equal_runs_is_recovered() -> None:
     assert len(noise_floor.pairs) == 60
 
 
+@pytest.mark.parametrize("count", [1, 4])
+def test_equal_runs_that_agree_in_all_digits_still_scatter_by_these(count: int) -> None:
+    """Else no effect would be within their noise, however small it is."""
+    noise_floor = of(pairs(0.0, count))
+    assert noise_floor.sigma == pytest.approx(1e-3)
+    assert aa_noise_floor.is_within(noise_floor, 1.001)
+    assert not aa_noise_floor.is_within(noise_floor, 1.1)
+
+
 def test_twins_can_be_exchanged() -> None:
     judged = pairs(0.1, 8)
     swapped = [

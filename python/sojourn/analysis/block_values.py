@@ -16,8 +16,10 @@ from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad, is_closed
 from sojourn.findings.load_point import Run
+from sojourn.plan import axis
+from sojourn.plan.evidence import LOAD_PHASES
 from sojourn.plan.make import GROWN_ENOUGH
-from sojourn.plan.points import Phase, Verdict
+from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval
@@ -36,6 +38,10 @@ class Combinations:
     def label(self) -> str:
         """The label of the service that all combinations are of."""
         return self.parts[0].spec.label
+
+    def tail_q(self, otherwise: float) -> float:
+        """The quantile of its target; a combination of which nothing was measured has no target."""
+        return next((one.qos.q for one in self.findings if one.qos), otherwise)
 
     def levels(self, key: str) -> tuple[Level, ...]:
         """Of a factor, those that could be had here, in the study's order."""
@@ -161,13 +167,42 @@ def _at(finding: ServiceFinding, load: float) -> Iterator[Run]:
     yield from (twin for twin in finding.twins if twin.fraction == load)
 
 
+def shields(service: Combinations) -> dict[Setting, frozenset[str]]:
+    """The shields that its runs at set loads had, by combination.
+
+    Of believed runs: the others are not compared.
+    """
+    return {
+        part.levels: frozenset(
+            outcome.shield
+            for outcome in (one.outcome for one in part.data.of(part.spec.label))
+            if outcome.point.phase in LOAD_PHASES and outcome.verdict is not Verdict.UNKNOWN
+        )
+        for part in service.parts
+    }
+
+
+def has_peaks(service: Combinations) -> bool:
+    """Whether its closed loop was measured, whatever became of it."""
+    return any(True for _ in _closed_loops(service))
+
+
 def peaks(service: Combinations) -> Blocks:
-    """Throughput of the closed loop by block and combination, requests/s."""
+    """Throughput of the closed loop by block and combination, requests/s.
+
+    Of runs that say how fast the server is: not where many requests failed, as of the load axis.
+    """
     blocks: dict[int, dict[Setting, float]] = {}
+    for levels, outcome in _closed_loops(service):
+        if axis.is_valid(outcome) and outcome.achieved_rps > 0:
+            blocks.setdefault(outcome.point.repeat, {})[levels] = outcome.achieved_rps
+    return blocks
+
+
+def _closed_loops(service: Combinations) -> Iterator[tuple[Setting, Outcome]]:
+    """Runs of the closed loop, with their levels; another's are not its own."""
     for part in service.parts:
         for one in part.data.of(part.spec.label) if part.has_axis else ():
-            outcome, point = one.outcome, one.outcome.point
-            is_peak = point.phase is Phase.PEAK and point.offered_rps is None
-            if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:
-                blocks.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
-    return blocks
+            point = one.outcome.point
+            if point.phase is Phase.PEAK and point.offered_rps is None:
+                yield part.levels, one.outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.analysis import aa_noise_floor
@@ -184,6 +184,20 @@ class Saying:
             doubt=number.doubt,
             sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + text,
         )
+
+
+def unlike_shields(base: Iterable[Collection[str]], level: Iterable[Collection[str]]) -> str:
+    """Why two levels do not compare: their runs had other shields; "" if they had the same.
+
+    Args:
+        base: shields of the runs of each combination that has the one level.
+        level: of those that have the other.
+    """
+    sides = [{shield for of in each for shield in of} for each in (base, level)]
+    if not all(sides) or sides[0] == sides[1]:
+        return ""
+    text = " and ".join("/".join(sorted(side)) for side in sides)
+    return f"{UNLIKE} ({text}): run with --no-shield to compare"
 
 
 def _noted(effect: Effect, note: str) -> Effect:

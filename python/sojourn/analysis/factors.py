@@ -21,14 +21,13 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
+from sojourn.analysis.effect_sentences import LIMIT, PEAK, Number, Saying, unlike_shields
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.findings import quantity
 from sojourn.findings.effects import Effect, EqualMachines, FactorFinding, Trend
 from sojourn.findings.findings import ServiceFinding
 from sojourn.papers import factors as paper_factors
 from sojourn.places.place import EMULATED
-from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.hosts import SERVER
@@ -93,6 +92,7 @@ def _outward(service: Combinations) -> FactorFinding | None:
         cells,
         block_values.borders(service).closed,
         block_values.peaks(service),
+        shields=block_values.shields(service),
     )
 
 
@@ -133,8 +133,7 @@ def _equal(
     if differ := machines.unlike(service):
         yield differ
         return
-    near, qos = _near([one for one in results if one.is_tail]), service.findings[0].qos
-    q = qos.q if qos else TAIL
+    near, q = _near([one for one in results if one.is_tail]), service.tail_q(TAIL)
     time = machines.Time(what=near.effect.what, load=near.load, q=q) if near else None
     if contrasts[0].factor != SERVER:
         for one in contrasts:
@@ -157,7 +156,7 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
         borders = block_values.borders(service)
         yield _Shown(saying.of_borders(number, borders, unlike=unlike))
-    q = service.findings[0].qos.q if service.findings[0].qos else TAIL
+    q = service.tail_q(TAIL)
     for load in sorted({p.fraction for f in service.findings for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
             number = Number(
@@ -184,28 +183,20 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
             yield _Shown(of, load, is_mean=True)
     peaks = block_values.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
-    if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
+    is_here = not borrowed or any(contrast.weights(block) for block in peaks.values())
+    if block_values.has_peaks(service) and is_here:
         number = Number(PEAK, is_time=False, doubt=emulated)
         yield _Shown(saying.of_blocks(number, peaks, unlike=unlike))
 
 
 def _unlike(service: Combinations, contrast: Contrast) -> str:
-    """What else than the factor was not the same: the shield, which not all levels allow.
-
-    Of believed runs: the others are not compared.
-    """
-    shields: dict[str, set[str]] = {}
-    for part in service.parts:
-        level = level_text(part.levels[contrast.factor])
-        for one in part.data.measured:
-            is_believed = one.outcome.verdict is not Verdict.UNKNOWN
-            if one.outcome.point.phase is Phase.SWEEP and is_believed:
-                shields.setdefault(level, set()).add(one.outcome.shield)
-    sides = [shields.get(level_text(one), set()) for one in (contrast.base, contrast.level)]
-    if not all(sides) or sides[0] == sides[1]:
-        return ""
-    text = " and ".join("/".join(sorted(side)) for side in sides)
-    return f"{UNLIKE} ({text}): run with --no-shield to compare"
+    """What else than the factor was not the same: the shield, which not all levels allow."""
+    each = block_values.shields(service)
+    sides = [
+        [of for at, of in each.items() if level_text(at[contrast.factor]) == level_text(level)]
+        for level in (contrast.base, contrast.level)
+    ]
+    return unlike_shields(*sides)
 
 
 def _emulated(service: Combinations, contrast: Contrast) -> str:
@@ -252,8 +243,7 @@ def _trends(
     pairs = (Contrast(cells, key, ordered[0], level, is_fraction=False) for level in ordered[1:])
     if any(_unlike(service, contrast) for contrast in pairs):
         return
-    texts, q = tuple(map(level_text, ordered)), service.findings[0].qos
-    tail = q.q if q else TAIL
+    texts, tail = tuple(map(level_text, ordered)), service.tail_q(TAIL)
     if near := _near([one for one in results if one.is_tail]):
         times, _ = block_values.times(service, near.load, tail)
         logs = ordered_levels.logs(key, ordered, times)

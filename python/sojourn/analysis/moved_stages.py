@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,19 @@ PAIRS = 20  # of traces, at most: more decide no more
 PARTS = 6  # of mean and tail, the largest changes
 SHOWN = 0.005  # of the first side's total; a smaller change is not shown
 Key = tuple[str, str]  # service and setting
-Traces = Mapping[Key, list[tuple[Path, float]]]  # with the load that was planned, requests/s
+Pairs = Sequence[tuple[Path, Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One trace: its block, its file, and the load that was planned, requests/s."""
+
+    repeat: int
+    path: Path
+    rps: float
+
+
+Traces = Mapping[Key, Sequence[Trace]]  # in the order of their blocks
 
 
 def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
@@ -42,27 +55,27 @@ def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
     if not any(first.keys() & other.keys() for other in others):
         return ()
     program = programs.maybe(PROGRAM)
-    return tuple(
-        _between(f"{service} {setting}, {name} against {names[0]}", program,
-                 first[service, setting], other[service, setting])
-        for name, other in zip(names[1:], others, strict=True)
-        for service, setting in sorted(first.keys() & other.keys())
-    )  # fmt: skip
+    results = []
+    for name, other in zip(names[1:], others, strict=True):
+        for key in sorted(first.keys() & other.keys()):
+            what = f"{' '.join(key)}, {name} against {names[0]}"
+            if why := _unlike(first[key][0].rps, other[key][0].rps):
+                results.append(Moved(what=what, answer=f"not compared, because {why}"))
+                continue
+            both = zip(first[key], other[key], strict=False)
+            results.append(_moved(what, program, [(one.path, two.path) for one, two in both]))
+    return tuple(results)
 
 
-def _between(
-    what: str,
-    program: Path | None,
-    first: list[tuple[Path, float]],
-    other: list[tuple[Path, float]],
-) -> Moved:
-    """What moved between records, unless the same share of max RPS is another load in each."""
-    loads = first[0][1], other[0][1]
-    if equal_loads.unlike(*loads):
-        here, there = map(show_count, loads)
-        why = f"one was traced at {here} requests/s, the other at {there}"
-        return Moved(what=what, answer=f"not compared, because {why}")
-    return _moved(what, program, first, other)
+def _unlike(first_rps: float, other_rps: float) -> str:
+    """Why traces of two records do not compare: the same share of max RPS is another load in each.
+
+    "" where they do.
+    """
+    if not equal_loads.unlike(first_rps, other_rps):
+        return ""
+    here, there = map(show_count, (first_rps, other_rps))
+    return f"one was traced at {here} requests/s, the other at {there}"
 
 
 def in_turn(record: Record, phase: Phase, first: str) -> tuple[Moved, ...]:
@@ -75,16 +88,28 @@ def in_turn(record: Record, phase: Phase, first: str) -> tuple[Moved, ...]:
     """
     traces = _traces(record, phase)
     program = programs.maybe(PROGRAM)
-    return tuple(
-        _moved(f"{service} against {first}", program, traces[first, setting], files)
-        for (service, setting), files in sorted(traces.items())
-        if service != first and (first, setting) in traces
-    )
+    results = []
+    for service, setting in sorted(traces):
+        if service == first or (first, setting) not in traces:
+            continue
+        what = f"{service} against {first}"
+        if pairs := _of_blocks(traces[first, setting], traces[service, setting]):
+            results.append(_moved(what, program, pairs))
+        else:
+            why = "no block has valid traces of both"
+            results.append(Moved(what=what, answer=f"not compared, because {why}"))
+    return tuple(results)
+
+
+def _of_blocks(first: Sequence[Trace], other: Sequence[Trace]) -> Pairs:
+    """The traces of each block that has both: what changes from block to block is in both."""
+    by_block = {one.repeat: one.path for one in first}
+    return [(by_block[one.repeat], one.path) for one in other if one.repeat in by_block]
 
 
 def _traces(record: Record, phase: Phase) -> Traces:
     """The traces of a record, in the order of their repeats."""
-    by: dict[Key, list[tuple[int, Path, float]]] = defaultdict(list)
+    by: dict[Key, list[Trace]] = defaultdict(list)
     for outcome in record.outcomes():
         point = outcome.point
         if point.phase is phase and traced.has_tracer(point) and outcome.is_believed:
@@ -93,19 +118,13 @@ def _traces(record: Record, phase: Phase) -> Traces:
             setting = ", ".join(f"{name} {level}" for name, level in levels.items())
             if at.is_file():
                 rps = point.offered_rps or 0.0  # of a closed loop none is planned
-                by[point.service, setting].append((point.repeat, at, rps))
-    return {key: [(path, rps) for _, path, rps in sorted(each)] for key, each in by.items()}
+                by[point.service, setting].append(Trace(point.repeat, at, rps))
+    return {key: sorted(each, key=lambda one: one.repeat) for key, each in by.items()}
 
 
-def _moved(
-    what: str,
-    program: Path | None,
-    first: list[tuple[Path, float]],
-    other: list[tuple[Path, float]],
-) -> Moved:
+def _moved(what: str, program: Path | None, pairs: Pairs) -> Moved:
     """The answer of the program for these pairs; why there is none, if there is none."""
-    pairs = list(zip(first, other, strict=False))[:PAIRS]
-    files = [str(path) for pair in pairs for path, _ in pair]
+    files = [str(path) for pair in pairs[:PAIRS] for path in pair]
     if program is None:
         return Moved(what=what, answer=f"not known, because {PROGRAM} is not installed here")
     try:

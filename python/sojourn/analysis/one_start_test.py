@@ -10,8 +10,8 @@ import pytest
 
 from sojourn.analysis.queue import QUEUES, Queue
 from sojourn.analysis.served import Served
-from sojourn.plan import posterior, progress, starts
-from sojourn.plan.curve import LEVELS, PAD, curve
+from sojourn.plan import posterior, starts
+from sojourn.plan.curve import LEVELS, PAD, curve, sums
 from sojourn.plan.posterior import Posterior
 from sojourn.plan.simulated import play, search_of, study
 from sojourn.testing_questions import PLANS
@@ -20,11 +20,12 @@ MM1, *_, MODES = QUEUES
 
 
 def states(seed: int, loads: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Any states of the curve, and the logarithm of any evidence."""
+    """Any states of the curve, and any weights of the habits."""
     prior, rng = curve(0.99), np.random.default_rng(seed)
     shape = (loads, len(prior.turns), len(prior.weights), LEVELS)
     drawn = rng.random(shape)
-    return drawn / drawn.sum(axis=(1, 3), keepdims=True), rng.random(len(prior.weights))
+    habits = posterior.of_habits(prior, rng.random(len(prior.weights)))
+    return drawn / drawn.sum(axis=(1, 3), keepdims=True), habits
 
 
 def test_starts_that_do_not_differ_carry_what_the_median_one_does() -> None:
@@ -32,18 +33,17 @@ def test_starts_that_do_not_differ_carry_what_the_median_one_does() -> None:
     same = np.zeros_like(prior.spreads)
     for level in range(LEVELS):
         same[:, :, level, level + PAD] = 1.0
-    few = replace(prior, spreads=same, floor=prior.floor[[0, 30, 60, 90]])
+    few = replace(prior, below=sums(same), floor=prior.floor[[0, 30, 60, 90]])
     drawn = states(1)
-    assert starts._meets(few, *drawn) == pytest.approx(posterior._holds(few, *drawn), abs=1e-12)
+    assert starts.meets(few, *drawn) == pytest.approx(posterior._holds(few, *drawn), abs=1e-12)
 
 
 def test_a_start_is_a_draw_from_the_spread_around_the_median_one() -> None:
     """A second way: levels and starts are drawn, and those within the target are counted."""
     prior, rng, count = curve(0.99), np.random.default_rng(2), 40_000
     few = replace(prior, floor=prior.floor[[0, 40, 70, 90]])
-    drawn, evidences = states(3)
-    result = starts._meets(few, drawn, evidences)
-    habits = posterior.of_habits(few, evidences)
+    drawn, habits = states(3)
+    result = starts.meets(few, drawn, habits)
     for load, floor in enumerate(few.floor):
         weight = (drawn[load] * habits[None, :, None]).ravel()
         picked = rng.choice(len(weight), size=count, p=weight / weight.sum())
@@ -64,11 +64,8 @@ def searched(queue: Queue, seed: int) -> Posterior:
         profile="quick",
     )
     outcomes = play(of, Served(queue=queue, seed=seed, restart_sd=0.05).measure, PLANS)
-    known = progress(of, of.services[0], outcomes, PLANS)
-    search = search_of(outcomes, of, PLANS)
-    assert known.axis is not None
-    trials = tuple(search.trials)
-    return starts.of_one(trials, peak_rps=known.axis.rps, bound_s=queue.bound_s, q=0.99)
+    found: Posterior = search_of(outcomes, of, PLANS).posterior
+    return found.of_one
 
 
 @pytest.mark.parametrize(("queue", "least"), [(MM1, 0.75), (MODES, 0.65)])

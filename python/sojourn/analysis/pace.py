@@ -26,7 +26,7 @@ from sojourn.plan.setting import TWIN, level_text
 from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, around, raised
 from sojourn.stats.method import Method
 from sojourn.text.numbers import load_share, percent
 
@@ -134,10 +134,10 @@ def geometric(
     else:
         known = [error for error in errors if error is not None]
         if len(known) < len(logs) or free < 1:
-            return math.exp(mean), None, "a run has too few seconds for an interval"
+            return raised(mean), None, "a run has too few seconds for an interval"
         error = math.sqrt(sum(e * e for e in known)) / len(logs)
     half = student(free) * error
-    return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half)), ""
+    return raised(mean), around(mean, half), ""
 
 
 def _asked(runs: Sequence[Pace]) -> float | None:

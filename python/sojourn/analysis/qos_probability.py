@@ -7,6 +7,10 @@ its misses are many, so no spread is taken to be less than that. At the bound it
 decides one time in ten at the most, however few the blocks are. What is told has the share of all
 requests on its side, too: a block in which nothing went right is not outvoted by good ones.
 
+A block without a miss has no logarithm, so half a miss is added to each. In one request it makes a
+small block look bad, and in as many as the target allows it makes many of them look good. Each
+answer has to stand against the way that is worse for it.
+
 A client that was late makes a service look worse, never better: its lag may be why a bound was
 missed, and then nothing is reported.
 
@@ -45,6 +49,7 @@ METHOD = Method(
 
 BLOCKS_MIN = 2  # one block has no spread
 HALF = 0.5  # a miss that is imagined: a block without any knows the share no better
+EVEN = 0.5  # the probability that says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +125,21 @@ def probability_met(outcomes: Sequence[Outcome], q: float) -> float | None:
     known = [(over / as_one, n / as_one) for over, n, as_one in counts if over is not None]
     if len(known) < max(BLOCKS_MIN, len(outcomes)):
         return None
-    logs = [math.log((over + HALF) / (n + 2 * HALF) / (1 - q)) for over, n in known]
-    least = fmean(1 / (over + HALF) for over, _ in known)
+    among = ([n + 2 * HALF for _, n in known], [n + HALF / (1 - q) for _, n in known])
+    least, most = sorted(_chance([over for over, _ in known], each, q) for each in among)
+    return least if least >= EVEN else min(EVEN, most)
+
+
+def _chance(over: Sequence[float], among: Sequence[float], q: float) -> float:
+    """The probability by Student's t, with half a miss more in each block.
+
+    Args:
+        over: requests of each block that missed the bound.
+        among: requests of each block, with those that are imagined beside half a miss.
+        q: of the target.
+    """
+    logs = [math.log((k + HALF) / n / (1 - q)) for k, n in zip(over, among, strict=True)]
+    least = fmean(1 / (k + HALF) for k in over)
     error = math.sqrt(max(variance(logs), least) / len(logs))
     return float(scipy.special.stdtr(len(logs) - 1, -fmean(logs) / error))
 

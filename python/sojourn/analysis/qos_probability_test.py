@@ -55,6 +55,31 @@ def test_at_the_bound_itself_it_decides_once_in_ten_at_most(blocks: int, spread:
 
 
 @pytest.mark.parametrize(
+    ("blocks", "requests", "spread"),
+    [(5, 10, 0.0), (10, 30, 0.0), (10, 100, 0.5), (20, 300, 0.0), (40, 200, 0.0), (40, 200, 0.5)],
+)
+def test_at_the_bound_small_blocks_decide_once_in_twenty_at_most_on_either_side(
+    blocks: int, requests: int, spread: float
+) -> None:
+    """With half a miss in one request more, 5 blocks of 10 requests missed it in 40 % of trials."""
+    drawn, trials = np.random.default_rng(8), 500
+    chances = []
+    for _ in range(trials):
+        shares = 0.01 * np.exp(drawn.normal(0, spread, blocks))
+        over = drawn.binomial(requests, shares)
+        each = [run(k / requests, requests).outcome for k in over]
+        chances.append(qos_probability.probability_met(each, 0.99) or 0.0)
+    most = trials * 0.05 + 4 * math.sqrt(trials * 0.05 * 0.95)
+    assert sum(chance >= 0.95 for chance in chances) <= most, "four sigma"
+    assert sum(chance <= 0.05 for chance in chances) <= most, "four sigma"
+
+
+def test_blocks_in_which_little_was_asked_say_nothing() -> None:
+    each = [run(0.0, 10).outcome] * 20
+    assert qos_probability.probability_met(each, 0.99) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
     ("shares", "verdict"),
     [
         ([0.05, 0.07, 0.06], Verdict.VIOLATED),

@@ -6,10 +6,17 @@ else max RPS block by block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.effect_sentences import LIMIT, OPEN_BORDER, PEAK, Number, Saying
+from sojourn.analysis.effect_sentences import (
+    LIMIT,
+    OPEN_BORDER,
+    PEAK,
+    Number,
+    Saying,
+    unlike_shields,
+)
 from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -45,6 +52,8 @@ def finding(
     cells: Sequence[Setting],
     limits: Mapping[Setting, tuple[float, Interval]],
     peaks: Blocks,
+    *,
+    shields: Mapping[Setting, Collection[str]] | None = None,
 ) -> FactorFinding | None:
     """What n instances carry beside one of n threads; None where the study does not vary both.
 
@@ -54,13 +63,17 @@ def finding(
         cells: the combinations that are measured.
         limits: highest load within QoS and its interval, by combination, where it is known.
         peaks: max RPS by block and combination.
+        shields: that the runs of each combination had; None: not known.
     """
     threads, instances = (f"services.{label}.params.{name}" for name in ("threads", "instances"))
     if not {threads, instances} <= set(study.factors):
         return None
     many = [n for n in study.factors[instances] if n in study.factors[threads] and n != 1]
     couples = {n: _couples(cells, threads, instances, n) for n in many if isinstance(n, int)}
-    effects = [_effect(n, of, tuple(cells), limits, peaks) for n, of in couples.items()]
+    effects = [
+        _effect(n, of, tuple(cells), limits, peaks, unlike=_unlike(of, shields or {}))
+        for n, of in couples.items()
+    ]
     if not effects:
         return None
     sentences = [one.sentence for one in effects if one.interval] or [
@@ -86,12 +99,22 @@ def _couples(
     return tuple((up, out) for up, out in both if out in known)
 
 
+def _unlike(
+    couples: Sequence[tuple[Setting, Setting]], shields: Mapping[Setting, Collection[str]]
+) -> str:
+    """Why what is up and what is out do not compare, or ""."""
+    ups, outs = ([shields.get(pair[side], ()) for pair in couples] for side in (0, 1))
+    return unlike_shields(ups, outs)
+
+
 def _effect(
     n: int,
     couples: tuple[tuple[Setting, Setting], ...],
     cells: tuple[Setting, ...],
     limits: Mapping[Setting, tuple[float, Interval]],
     peaks: Blocks,
+    *,
+    unlike: str,
 ) -> Effect:
     contrast = _Outward(cells, "", "up", "out", is_fraction=False, couples=couples)
     saying = Saying(contrast, NAME)
@@ -99,9 +122,9 @@ def _effect(
     value, interval = combined(contrast, limits)
     if value is not None:
         reason = "" if interval else OPEN_BORDER
-        effect = saying.effect(border, value, interval, reason=reason, unlike="")
+        effect = saying.effect(border, value, interval, reason=reason, unlike=unlike)
     else:
-        effect = saying.of_blocks(Number(PEAK, is_time=False), peaks, unlike="")
+        effect = saying.of_blocks(Number(PEAK, is_time=False), peaks, unlike=unlike)
     return replace(
         effect,
         base=f"one of {n} threads",

@@ -62,6 +62,15 @@ def test_else_peaks_are_block_by_block() -> None:
     assert got.sentence == f"memcached: {two.sentence}."
 
 
+def test_instances_with_another_shield_do_not_compare() -> None:
+    peaks = {block: dict.fromkeys(CELLS, 1.0) for block in range(3)}
+    shields = {one: {"priority"} for one in CELLS} | {cell(1, 4): {"none"}}
+    two, four = factor_finding(peaks=peaks, shields=shields).effects
+    assert two.interval is not None
+    assert four.interval is None
+    assert four.reason.startswith("the shield was not the same (priority and none)")
+
+
 def test_what_is_not_measured_is_reported() -> None:
     got = scaling.finding(asked(), "memcached", (cell(1, 1), cell(4, 1)), {}, {})
     assert got is not None

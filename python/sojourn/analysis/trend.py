@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sojourn.findings.effects import INFINITE_IN, LOST_OR_GREW, Trend
 from sojourn.half_width import COVERAGE
 from sojourn.stats import successive_differences
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, around, raised
 from sojourn.stats.log_ratio_contrasts import blocks_for_middle, middle
 from sojourn.stats.method import Method
 from sojourn.stats.successive_differences import BLOCKS_MIN, Step, Steps
@@ -46,7 +46,6 @@ UNKNOWN = "unknown"  # too few blocks, or requests were lost
 UNCLEAR = "unclear"  # no step is sure
 FLAT = math.log(1.1)
 CLIFF = math.log(2)
-_LOG_MAX = 700.0  # beyond it there is no number
 MOST = 2 / 3  # of all change, that one step makes
 
 
@@ -173,7 +172,7 @@ def _widest(steps: Steps) -> float:
     """The widest interval of any level beside the lowest, all at once, from end to end."""
     levels = range(1, steps.levels)
     halves = (steps.between(0, level).half(COVERAGE, len(levels)) for level in levels)
-    return math.exp(min(_LOG_MAX, 2 * max(halves)))
+    return raised(2 * max(halves))
 
 
 def _sure(steps: Steps) -> list[int]:
@@ -198,7 +197,7 @@ def _main(steps: Steps, sure: Sequence[int]) -> int | None:
 
 def _ratio(step: Step, at_once: int) -> tuple[float, Interval]:
     mean, half = step.mean, step.half(COVERAGE, at_once)
-    return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
+    return raised(mean), around(mean, half)
 
 
 def _text(ends: tuple[float, Interval]) -> str:

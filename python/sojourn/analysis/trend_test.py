@@ -33,6 +33,16 @@ def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Tre
     return trend.of(Ladder("p99", "size", SIZES[: len(factors)], made))
 
 
+def test_numbers_that_differ_without_measure_leave_a_trend_unclear() -> None:
+    """A stranger's record may have them, and few cells leave one degree of freedom."""
+    gap = math.nan
+    made = np.array([[gap, 7.0, -25.0], [gap, -17.0, gap], [9.0, -7.0, gap], [-2.0, gap, 27.0]])
+    result = trend.of(Ladder("p99", "size", SIZES[:3], made))
+    assert result.kind == "unclear"
+    for _, lo, hi in result.curve:
+        assert 0 < lo <= hi < math.inf
+
+
 @pytest.mark.parametrize(
     ("factors", "kind", "text"),
     [

@@ -24,12 +24,12 @@ ABOUT = """A tail-latency lab: how latency grows with load, and how much load fi
 
 \b
 Examples:
-  sojourn try http://localhost:8080/             load your own service
-  sojourn doctor                                 what this machine can measure
-  sojourn plan latency_vs_load -p quick          what would be measured
-  sojourn run latency_vs_load -p quick           measure, answer, report
-  sojourn show                                   print the newest answer
-  sojourn sql "select key, p99_ns from outcomes" query all numbers
+  sojourn try http://localhost:8080/             # load your own service
+  sojourn doctor                                 # what can be measured here
+  sojourn plan latency_vs_load -p quick          # what would be measured
+  sojourn run latency_vs_load -p quick           # measure, answer, report
+  sojourn show                                   # print the newest answer
+  sojourn sql "select key, p99_ns from outcomes" # query all numbers
 
 Data goes to stdout, messages to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or
 command, 3 unknown (a self-check failed), 4 something outside failed, 130 stopped.

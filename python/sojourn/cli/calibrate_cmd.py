@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +12,9 @@ import typer
 from sojourn.cli import lowered
 from sojourn.cli.draw import escape, named, to_stdout
 from sojourn.cli.models_show import end, print_table, shown
-from sojourn.cli.options import AsJson
+from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
+from sojourn.cli.record_path import record_path
 from sojourn.errors import SpecFault
 from sojourn.units import parse_count, show_count, show_ns
 
@@ -24,7 +26,8 @@ def calibrate(
     points: Annotated[
         Path,
         typer.Argument(
-            help="A record (results/STUDY/MACHINE/RUN), a folder of JSON results, or a CSV file."
+            help="A record's folder, part of its name or a study's name, as `sojourn show` takes "
+            "it; or a folder of JSON results, or a CSV file."
         ),
     ],
     service: Annotated[
@@ -62,6 +65,7 @@ def calibrate(
     quantities: Annotated[
         str, typer.Option(help="Quantities to fit and judge: mean, p50, p95, p99.")
     ] = "p50,p95",
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
     """Fit a service's parameters to its low loads, predict its high loads, and print the errors.
@@ -74,11 +78,12 @@ def calibrate(
 
     \b
     Examples:
+      sojourn calibrate latency_vs_load           # its newest record
       sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
       sojourn calibrate RECORD --service memcached --setting "threads = 2"
       sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
-      sojourn calibrate points.csv --quantities p50   if the tail is noise
-      sojourn calibrate folder --quiet 0.33           if the CPU's speed varies
+      sojourn calibrate points.csv --quantities p50   # if the tail is noise
+      sojourn calibrate folder --quiet 0.33           # if the CPU's speed varies
     """
     from sojourn.models import record_loads
     from sojourn.models.calibrate import calibrate as fit
@@ -86,8 +91,9 @@ def calibrate(
     from sojourn.models.points import read_points
     from sojourn.models.simulator import Simulator
 
-    lowered.for_reading(points)
     peak_rps = _count(peak) if peak else None
+    points = record_path(points, results, other="a folder of results in JSON, or a CSV file")
+    lowered.for_reading(points)
     if record_loads.is_record(points):
         every = record_loads.read(points, quiet=quiet)
         one = record_loads.chosen(every, str(points), service=service, setting=setting)
@@ -129,6 +135,8 @@ def _print(result: Calibration) -> None:
     head = ("load", "rps", "", "measured", "runs", "predicted", "error", "")
     print_table(console, head, [_row(p, result) for p in result.predictions])
     worst = "-" if result.worst_held_out is None else f"{result.worst_held_out:.0%}"
+    if result.worst_held_out == math.inf:
+        worst = "without end: the model cannot carry a measured load"
     judged = ", ".join(result.quantities)
     part = f"; {result.skipped} of {result.held_out} are not judged" if result.skipped else ""
     console.print(

@@ -61,11 +61,11 @@ def classify(
     \b
     Examples:
       sojourn run thread_scaling && sojourn classify thread_scaling
-      sojourn classify                       the newest record
-      sojourn classify --memory-max 14GB     bandwidth, from STREAM
-      sojourn classify --paper               Tables 3 and 4 of the paper
-      sojourn classify --planted             four simulated services
-      sojourn run planted_classes && sojourn classify planted_classes   measured
+      sojourn classify                       # the newest record
+      sojourn classify --memory-max 14GB     # bandwidth, from STREAM
+      sojourn classify --paper               # Tables 3 and 4 of the paper
+      sojourn classify --planted             # four simulated services
+      sojourn run planted_classes && sojourn classify planted_classes   # measured
     """
     if sum((name is not None, is_paper, is_planted)) > 1:
         raise SpecFault(

@@ -11,8 +11,10 @@ import pytest
 
 from sojourn import programs, store
 from sojourn.analysis import moved_stages
+from sojourn.analysis.moved_stages import Trace
 from sojourn.cli.app import main
 from sojourn.errors import Exit
+from sojourn.plan.points import Phase
 
 GOLDEN = Path(__file__).parents[1] / "store" / "golden" / "record-1.tar.xz"
 PART = {
@@ -135,7 +137,27 @@ def test_traces_at_an_equal_share_of_another_max_rps_are_not_compared(
     given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
     monkeypatch.setattr(moved_stages, "_traces", lambda record, _phase: record)
     key = ("memcached", "load 0.7")
-    records = [{key: [(tmp_path / "a", 10_000.0)]}, {key: [(tmp_path / "b", rps)]}]
+    loads = {"a": 10_000.0, "b": rps}
+    records = [{key: [Trace(0, tmp_path / name, own)]} for name, own in loads.items()]
     [one] = moved_stages.moved(["A", "B"], records)  # type: ignore[arg-type]
     assert given.exists() is is_compared
     assert ("10.0k requests/s, the other at 8k" in one.answer) is not is_compared
+
+
+def test_services_in_turn_are_compared_in_the_blocks_that_have_traces_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answer").write_text(json.dumps(RESULT))
+    given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
+    monkeypatch.setattr(moved_stages, "_traces", lambda record, _phase: record)
+
+    def traced(name: str, *blocks: int) -> list[Trace]:
+        return [Trace(block, tmp_path / f"{name}{block}", 10_000.0) for block in blocks]
+
+    each = {"a": traced("a", 0, 1, 2), "b": traced("b", 1, 2), "c": traced("c", 3)}
+    record = {(name, "load 0.7"): of for name, of in each.items()}
+    some, none = moved_stages.in_turn(record, Phase.TRACE, "a")  # type: ignore[arg-type]
+    [line] = given.read_text().splitlines()
+    assert [Path(file).name for file in line.split()[1:-2]] == ["a1", "b1", "a2", "b2"]
+    assert (some.what, some.answer) == ("b against a", "the tail moved")
+    assert none.answer == "not compared, because no block has valid traces of both"

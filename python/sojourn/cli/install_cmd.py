@@ -40,12 +40,12 @@ def install(
 
     \b
     Examples:
-      sojourn install                 list what can be fetched and what is present
-      sojourn install vm --yes        a guest kernel for virtual machines
-      sojourn install xapian          a search service: about 2 MB, a minute
-      sojourn install shore           PostgreSQL for the service shore
-      sojourn install specjbb --yes   the Java service, and a JDK if needed
-      sojourn install media_streaming films, made by ffmpeg
+      sojourn install                 # what can be fetched, what is present
+      sojourn install vm --yes        # a guest kernel for virtual machines
+      sojourn install xapian          # a search service: about 2 MB, a minute
+      sojourn install shore           # PostgreSQL for the service shore
+      sojourn install specjbb --yes   # the Java service, and a JDK if needed
+      sojourn install media_streaming # films, made by ffmpeg
     """
     from sojourn import install as parts
 

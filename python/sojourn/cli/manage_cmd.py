@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sojourn.manage.config import Config
 
 _REPLAY = "Replay"
+GARBAGE_MAX = 20_000  # objects more than before, until those in circles are looked for
 
 
 def _names(incomplete: str) -> list[str]:
@@ -174,6 +175,7 @@ def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
         manager = Manager(config, audit, journal, metrics=metrics, asked=asked)
         manager.fresh = lambda: configs.read(path, is_again=True)
         gc.freeze()  # what was imported stays: it need not be looked through again and again
+        gc.set_threshold(GARBAGE_MAX)  # a look has few parts in a circle, and makes many parts
         manager.run()
 
 

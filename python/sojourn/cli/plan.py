@@ -99,7 +99,7 @@ def plan(
 
     \b
     Examples:
-      sojourn plan --all --profile quick                every study, total time
+      sojourn plan --all --profile quick                # every study, total time
       sojourn plan latency_vs_load --profile quick
       sojourn plan latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn plan max_load_memcached --json | jq '.points[].key'

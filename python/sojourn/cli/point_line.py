@@ -15,9 +15,8 @@ from sojourn.browse.words import chance, load_words
 from sojourn.plan import Outcome, Point, Verdict, design
 from sojourn.plan.evidence import is_late
 from sojourn.plan.points import Course
-from sojourn.plan.setting import level_text
+from sojourn.report import labels
 from sojourn.spec import Study
-from sojourn.spec.levels import Level, short
 from sojourn.units import show_count, show_ns
 
 WIDTH = 110
@@ -111,23 +110,18 @@ def _again(study: Study, point: Point) -> str:
 
 
 def _levels(study: Study, point: Point) -> list[str]:
-    """`threads=2`: of the factors that the service feels, without quotes."""
-    levels = design.own_levels(study, point)
-    return [f"{short(key)}={_level(level)}" for key, level in levels.items()]
-
-
-def _level(level: Level) -> str:
-    return level if isinstance(level, str) else level_text(level)
+    """`2 threads`: of the factors that the service feels, as the report has them."""
+    return labels.map_labels(design.own_levels(study, point).items())
 
 
 def shortened(parts: Sequence[str], room: int) -> str:
     """Levels in at most `room` characters: the longest are cut first, then the last left out.
 
-    >>> parts = ("neighbour=batch:xz,where=server,policy=idle", "threads=2")
+    >>> parts = ("xz on the same CPU as SCHED_IDLE", "2 threads")
     >>> shortened(parts, 60)
-    'neighbour=batch:xz,where=server,policy=idle  threads=2'
+    'xz on the same CPU as SCHED_IDLE  2 threads'
     >>> shortened(parts, 32), shortened(parts, 18), shortened(parts, 3)
-    ('neighbour=batch:xz,w…  threads=2', 'neighb…  threads=2', '')
+    ('xz on the same CPU a…  2 threads', 'xz on …  2 threads', '')
     """
     left = list(parts)
     while left and _length(left) > room:

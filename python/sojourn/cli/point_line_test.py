@@ -59,8 +59,8 @@ def line_text(outcome: Outcome) -> str:
 
 def test_a_line_has_place_service_load_levels_tail_and_verdict() -> None:
     assert line_text(swept()) == (
-        " 14/42  memcached sweep   70 % 70.8k/s  neighbour=batch:xz,where=server,policy=…"
-        "  threads=2  p99 154 µs  holds"
+        " 14/42  memcached sweep   70 % 70.8k/s  xz on the same CPU as SCHED_IDLE"
+        "  2 threads  p99 154 µs  holds"
     )
 
 

@@ -89,8 +89,8 @@ def replicate(
 
     \b
     Examples:
-      sojourn replicate --list                        every id and its state
-      sojourn replicate L18                           one figure, in text
+      sojourn replicate --list                        # every id and its state
+      sojourn replicate L18                           # one figure, in text
       sojourn replicate all -p quick --report replicas.html
       sojourn replicate L25 --json | jq '.checks[] | select(.holds == false)'
     """

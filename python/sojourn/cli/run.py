@@ -109,7 +109,7 @@ def run(
       sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn run my.toml --json > answer.json
       sojourn run my.toml --export markdown=answer.md
-      sojourn run selfcheck --wait 10m          wait for another study to end
+      sojourn run selfcheck --wait 10m          # wait for another study to end
     """
     from sojourn import extras, questions, report, spec
 

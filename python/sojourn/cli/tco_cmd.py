@@ -115,8 +115,9 @@ def total_cost(
     data = tables.find(table, setting, results)
     rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]
     first = rows[0]
-    alone, worth = _roles(data, first["load"], first["throughput"])
-    swings = tco.tornado(costs, alone, worth, share)
+    swings = tco.tornado(
+        costs, first["load"], first["throughput"], share, core_share=data.core_share
+    )
     if as_json:
         put_json(
             {

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from sojourn.cli.app import app
 from sojourn.errors import SpecFault
 from sojourn.models.league import rows_file
-from sojourn.models.tco import Costs, gain
+from sojourn.models.tco import Costs, used_gain
 
 ROW = {
     "controller": "posterior",
@@ -45,8 +45,11 @@ def test_the_gain_is_that_of_its_own_load_and_batch_work(tmp_path: Path) -> None
     result = json.loads(ask("--league", str(path), "--json", "--price", "1000"))
     ours, null = result["rows"]
     costs = Costs(price_usd=1000)
-    assert ours["gain"] == gain(costs, 0.40, 0.2)
-    assert (ours["gain_least"], ours["gain_most"]) == (gain(costs, 0.4, 0.1), gain(costs, 0.4, 0.3))
+    assert ours["gain"] == used_gain(costs, 0.40, 0.2)
+    assert (ours["gain_least"], ours["gain_most"]) == (
+        used_gain(costs, 0.4, 0.1),
+        used_gain(costs, 0.4, 0.3),
+    )
     assert (ours["runs"], ours["of_alone"]) == (3, pytest.approx(1 / 3))
     assert (ours["matched_servers"], null["matched_servers"]) == (2400, 6000)
     assert null["gain"] > ours["gain"]
@@ -55,7 +58,7 @@ def test_the_gain_is_that_of_its_own_load_and_batch_work(tmp_path: Path) -> None
 def test_it_is_printed_as_a_table(tmp_path: Path) -> None:
     text = ask("--league", str(written(tmp_path, ROW)))
     assert "posterior" in text
-    assert f"{gain(Costs(), 0.4, 0.3):.2%}" in text
+    assert f"{used_gain(Costs(), 0.4, 0.3):.2%}" in text
     assert "50%" in text
 
 

@@ -47,8 +47,8 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
     Examples:
       sojourn view
       sojourn view campaign --port 9000
-      sudo sojourn view /var/lib/sojourn-ring    dumps of the black box
-      ssh -L 8480:127.0.0.1:8480 lab sojourn view    on another machine
+      sudo sojourn view /var/lib/sojourn-ring    # dumps of the black box
+      ssh -L 8480:127.0.0.1:8480 lab sojourn view    # on another machine
     """
     from sojourn import extras
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli.faults import say
-from sojourn.cli.options import AsJson
+from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 from sojourn.cli.predict_cmd import parse_target
+from sojourn.cli.record_path import record_path
 from sojourn.cli.whatif_service import service_time
 from sojourn.errors import Exit, SpecFault
 from sojourn.quantiles import ALL
@@ -47,7 +48,8 @@ def whatif(
             "--from",
             metavar="RECORD",
             show_default=False,
-            help="Instead of --service: a record; `sojourn calibrate` fits the service time.",
+            help="Instead of --service: a record, by folder, part of its name or study; `sojourn "
+            "calibrate` fits the service time.",
         ),
     ] = None,
     setting: Annotated[
@@ -111,6 +113,7 @@ def whatif(
         int, typer.Option(metavar="N", help="Requests of one run; a schedule has its own.")
     ] = 20_000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of every draw.")] = 1,
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> int:
     """What would other machines, schedulers and ways of calling do? Ask the simulator.
@@ -144,6 +147,8 @@ def whatif(
     }  # fmt: skip
     levels = {name: _words(texts[name], name) for name in NAMES}
     q, bound_ns = parse_target(target, ALL)
+    if record and not service:  # both are refused below
+        record = record_path(record, results)
     drawn = service_time(service, record, setting)
     if not 1000 <= requests <= 10_000_000:
         raise SpecFault(f"{requests} requests", at="--requests", fix="give 1,000 to 10,000,000")
@@ -192,7 +197,7 @@ def _exit(of: Question, gathered: Sequence[Answer]) -> int:
         return Exit.VIOLATED
     # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
     is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in gathered if of.rate)
-    return Exit.UNKNOWN if is_open or any(map(_is_cut, gathered)) else Exit.OK
+    return Exit.UNKNOWN if is_open or any(one.reasons for one in gathered) else Exit.OK
 
 
 def _is_cut(one: Answer) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from sojourn.cli.whatif_service import TIMES
 from sojourn.errors import Exit
 from sojourn.models import calibrate, record_loads
 from sojourn.models.calibration import Setup
+from sojourn.models.identify import Range
 from sojourn.models.record_loads import Loads
 from sojourn.models.whatif.answer import Answer
 from sojourn.models.whatif.asked import Combination, Question
@@ -50,6 +52,21 @@ def test_json_has_every_combination(capsys: pytest.CaptureFixture[str]) -> None:
 def test_exit_codes_are_those_of_the_target() -> None:
     assert main([*ASKED, "--rate", "90", "--cores", "1"]) == Exit.VIOLATED
     assert main([*ASKED, "--rate", "10", "--cores", "1,2"]) == Exit.OK
+
+
+def test_an_answer_that_the_simulator_does_not_vouch_for_is_unknown() -> None:
+    one = Answer(
+        of=Combination(), border=None, rate_rps=10, tail_ns=(1.0, 2.0, 3.0), progress=None,
+        answered=1.0, work=1.0, instances=1.0, reasons=(), check="",
+    )  # fmt: skip
+    doubted = replace(one, reasons=("sections are not independent",))
+    grows = replace(one, tail_ns=(math.inf,) * 3, reasons=("no steady state: …",))
+    for rate in ("10", ""):
+        of = Question(service="exponential:10", unit="ms", rate=rate)
+        assert whatif_cmd._exit(of, [one]) == Exit.OK
+        assert whatif_cmd._exit(of, [one, doubted]) == Exit.UNKNOWN
+    of = Question(service="exponential:10", unit="ms", rate="10")
+    assert whatif_cmd._exit(of, [doubted, grows]) == Exit.VIOLATED
 
 
 @pytest.mark.parametrize(
@@ -99,6 +116,7 @@ def test_a_record_with_several_sweeps_needs_a_choice(
             parameters={"service_us": service_us, "cv": 1.0},
             verdict="violated" if setup.workers == 1 else "holds",
             worst_held_out=0.5,
+            ranges=(Range(name="service_us", low=0.1, high=9.0 if setup.workers == 1 else 0.11),),
         )
 
     monkeypatch.setattr(record_loads, "is_record", lambda _: True)
@@ -114,7 +132,8 @@ def test_a_record_with_several_sweeps_needs_a_choice(
     asked = printed["question"]["service"]
     assert asked == "gamma:10000.000000,1.0000", "that of the rival, whose peak is 100/s"
     assert "one is assumed" in printed["doubts"][0]
-    assert "is violated: it misses the loads held out by 50%" in printed["doubts"][1]
+    assert "does not identify the service time" in printed["doubts"][1]
+    assert "is violated: it misses the loads held out by 50%" in printed["doubts"][2]
     main([*words, "--setting", "neighbour = none"])
     printed = json.loads(capsys.readouterr().out)
     two = "gamma:10000.000000,1.0000"

@@ -119,6 +119,11 @@ def _doubts(fit: Calibration, of: Loads) -> tuple[str, ...]:
     doubts = [f"{text}."] if (text := doubted(of.points)) else []
     if of.workers is None:
         doubts.append("The record does not say how many workers served: one is assumed.")
+    if any(range_.name == "service_us" and not range_.is_identified for range_ in fit.ranges):
+        doubts.append(
+            "The record does not identify the service time, because other values fit equally. "
+            "`sojourn calibrate RECORD` shows them."
+        )
     if fit.verdict != "holds":
         worst = fit.worst_held_out
         how = "no high load was held out" if worst is None else "it misses the loads held out"

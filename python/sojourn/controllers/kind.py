@@ -45,6 +45,7 @@ class ControllerKind:
         needs: names of `NEEDS`.
         on_services: knobs of services that it sets; no manager lets it set others of them.
         constants: its numbers by name; a configuration may set others.
+        reads_p99: whether it may read p99 of windows that are sums of others, an estimate.
         window: the constant with the length of the windows that it reads, s; "": of any length.
         asks: further knobs, of `NEEDS`, that it will set with these constants.
         levels: of best-effort groups, that it may set with these constants and that may be refused.
@@ -58,6 +59,7 @@ class ControllerKind:
     needs: tuple[str, ...] = ()
     on_services: tuple[Knob, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    reads_p99: bool = True
     window: str = ""
     asks: Callable[[Mapping[str, float]], tuple[Knob, ...]] = lambda _constants: ()
     levels: Callable[[Mapping[str, float]], Levels] = lambda _constants: ()

@@ -235,6 +235,7 @@ KIND = ControllerKind(
     source="of this lab",
     needs=("tail", "quota", "idle"),
     constants=CONSTANTS,
+    reads_p99=False,
     prepare=load_library,
     decide=decide,
 )

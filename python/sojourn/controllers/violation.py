@@ -108,9 +108,9 @@ def _lates(history: History, name: str, pool: Mapping[str, float]) -> Iterator[L
     short = shortest(history.looks, name, since_s)
     last = runs(short, RUN_MIN if is_short else 1, late)
     yield from (one for one in last if one.share > late)
-    pooled = Late.of_json(pool)
-    if pooled.windows >= RUN_MIN and pooled.share > late:
-        yield pooled
+    share = pool["above"] / pool["n"] if pool["n"] else 0.0
+    if pool["windows"] >= RUN_MIN and share > late:
+        yield Late.of_json(pool)
 
 
 def is_fine(history: History, group: Group) -> bool:

@@ -40,7 +40,7 @@ class Mount:
     source: str
 
 
-def text(path: Path) -> str:
+def text(path: Path | str) -> str:
     """What a file of the kernel says; no byte of it becomes a line feed.
 
     Raises:

@@ -24,7 +24,7 @@ def whole(tree: Tree, path: str, most: int = MOST_BYTES) -> bytes | None:
     """
     parts, size = [], 0
     try:
-        handle = os.open(path if tree.is_live else tree.path(path), os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(tree.name(path), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -58,5 +58,5 @@ def count(word: bytes) -> int | None:
 def inode(tree: Tree, path: str) -> int | None:
     """The inode of a file; None: there is none, or it is hidden."""
     with suppress(OSError):
-        return tree.path(path).stat().st_ino
+        return os.stat(tree.name(path)).st_ino  # noqa: PTH116  # at each look
     return None

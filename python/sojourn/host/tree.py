@@ -32,14 +32,15 @@ class Tree:
     @property
     def is_live(self) -> bool:
         """Whether this is the machine itself and not a fake."""
-        return self.root == LIVE
+        return self.root is LIVE or self.root == LIVE
+
+    def name(self, path: str) -> str:
+        """The same as text, which is faster on the machine itself: no path object is made."""
+        return path if self.is_live else str(self.path(path))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
-        try:
-            return self.path(path).exists()
-        except OSError:
-            return False
+        return os.path.exists(self.name(path))  # noqa: PTH110  # ten times a second
 
     def text(self, path: str) -> str | None:
         """Contents without the line end; None if it cannot be read.
@@ -47,7 +48,7 @@ class Tree:
         Some kernels end a file with a NUL, which is no part of what it says.
         """
         try:
-            text = tables.text(self.path(path))
+            text = tables.text(self.name(path))
         except OSError:
             return None
         return text.strip(f"\0{string.whitespace}")
@@ -59,7 +60,7 @@ class Tree:
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a folder, sorted; none if it cannot be read."""
         try:
-            return tuple(sorted(os.listdir(self.path(path))))  # noqa: PTH208  # ten times a second
+            return tuple(sorted(os.listdir(self.name(path))))  # noqa: PTH208  # ten times a second
         except OSError:
             return ()
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from sojourn.controllers.look import Allocation, Change, Knob
 from sojourn.controllers.rule import Rule
-from sojourn.errors import HostFault, RunFault
+from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.manage import levels
@@ -80,6 +80,15 @@ def not_itself(group: Managed) -> None:
             at=f"groups.{group.name}",
             fix="start the manager outside of that group, such as by systemd-run, or name another",
         )
+
+
+class MissedFault(HostFault):
+    """A service misses its target alone: no manager can help, and another start would not either.
+
+    The unit is not started again by this exit code (`systemd`).
+    """
+
+    exit = Exit.VIOLATED
 
 
 class RefusedFault(RunFault):

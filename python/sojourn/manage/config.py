@@ -6,6 +6,7 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -76,7 +77,12 @@ class GroupSpec(Part):
     @property
     def target_ns(self) -> float:
         """Bound on p99, ns; 0: none."""
-        return float(units.parse_ns(self.target)) if self.target else 0.0
+        return _ns(self.target) if self.target else 0.0
+
+
+@lru_cache(64)  # a manager asks at each look
+def _ns(text: str) -> float:
+    return float(units.parse_ns(text))
 
 
 class WindowsSpec(Part):

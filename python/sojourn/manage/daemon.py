@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sojourn.controllers.look import LOOKS_MAX, Change, Decision, History, Level, Look
-from sojourn.controllers.rule import OfKind
 from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
 from sojourn.manage import abreast, basis, checks, ending, reload
@@ -28,8 +27,8 @@ from sojourn.manage.alone import Alone
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
-from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
+from sojourn.manage.pair import Pair
 from sojourn.manage.parts import Parts, opened
 from sojourn.manage.record import Record
 from sojourn.manage.rounds import Rounds
@@ -63,7 +62,7 @@ class Manager:
     metrics: Metrics | None = None
     fresh: Callable[[], Config] | None = None
     asked: reload.Asked = field(default_factory=reload.Asked)
-    _guard: Guard | None = None
+    _guard: Pair | None = None
     _parts: Parts | None = None
     _record: Record | None = None
     _capped: str = ""
@@ -174,7 +173,7 @@ class Manager:
             if self.asked.taken() and self._reload():
                 looks.clear()
                 memory = {}
-            watch.is_each = self._record is not None or not isinstance(self._ready.rule, OfKind)
+            watch.serve(self._ready.rule, is_recorded=self._record is not None)
             look = watch.look(self._ready.source)
             if self._record is not None:
                 self._record.write(look)
@@ -248,10 +247,10 @@ class Manager:
         self.audit.say("reloaded", controller=new.controller)
         return True
 
-    def _warden(self) -> Guard:
+    def _warden(self) -> Pair:
         every = (*self.groups.values(), *self._absent.groups.values())
         caps = [step for one in every for step in one.safe_cap()]
-        return Guard(caps, self.config.paused_s)
+        return Pair(caps, self.config.paused_s)
 
     def _paced(self) -> Iterator[None]:
         """One round each period; a round that came late is not made up for."""
@@ -349,7 +348,7 @@ class Manager:
         self._say_alone("measured", {name: asdict(one) for name, one in answers.items()})
         for name, one in answers.items():
             if one.verdict == "no":
-                return HostFault(
+                return checks.MissedFault(
                     f"{name} misses its target although best-effort groups are capped: {one.why}",
                     at=f"groups.{name}.target",
                     fix="raise the target, or give the service more",

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 
 from sojourn.controllers.look import Allocation
 from sojourn.controllers.testing import look
-from sojourn.errors import HostFault, RunFault
+from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage import absent, scrape, testing
@@ -27,6 +28,7 @@ from sojourn.manage.audit import Audit
 from sojourn.manage.bites import Bites
 from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
+from sojourn.manage.pair import COUNT
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.source import Source
 from sojourn.manage.testing import TREE, Stand, sends, serving, stand, until
@@ -594,8 +596,9 @@ def test_a_target_below_what_the_service_does_alone_is_refused_and_nothing_is_le
     here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = here.snapshot()
-    with pytest.raises(HostFault, match="web misses its target although"):
+    with pytest.raises(HostFault, match="web misses its target although") as caught:
         alone(here, monkeypatch, above=500)
+    assert caught.value.exit == Exit.VIOLATED
     assert here.snapshot() == before
     assert not journals(state)
     assert [one["event"] for one in here.events()] == ["start", "capped", "alone", "end"]
@@ -770,8 +773,9 @@ def capped_after(here: Stand, act: Callable[[subprocess.Popen[str], int], None])
     with started(here, config=config) as manager:
         # Before its first decision it tries the safe cap.
         assert until(lambda: here.quota() == pytest.approx(0.3)), "it starts"
-        (warden,) = children(manager.pid)
-        act(manager, warden)
+        wardens = children(manager.pid)
+        assert len(wardens) == COUNT
+        act(manager, secrets.choice(wardens))
         assert until(lambda: here.quota() == SAFE), "capped"
         manager.send_signal(signal.SIGCONT)
         if manager.poll() is None:
@@ -795,12 +799,18 @@ def warden_killed(manager: subprocess.Popen[str], warden: int) -> None:
     os.kill(warden, signal.SIGKILL)
 
 
+def both_killed(manager: subprocess.Popen[str], warden: int) -> None:
+    manager.send_signal(signal.SIGSTOP)  # so that it does not see its warden end
+    os.kill(warden, signal.SIGKILL)
+    manager.kill()
+
+
 def stopped(manager: subprocess.Popen[str], warden: int) -> None:
     del warden
     manager.send_signal(signal.SIGSTOP)
 
 
-@pytest.mark.parametrize("act", [killed, warden_killed, stopped])
+@pytest.mark.parametrize("act", [killed, warden_killed, both_killed, stopped])
 def test_best_effort_is_capped_when_manager_or_warden_is_gone_or_paused(
     here: Stand, act: Callable[[subprocess.Popen[str], int], None]
 ) -> None:

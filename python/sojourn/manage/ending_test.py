@@ -24,8 +24,8 @@ from sojourn.manage.daemon import Manager
 from sojourn.manage.daemon_test import here, journals, played, state
 from sojourn.manage.feed import Feed
 from sojourn.manage.groups import Managed
-from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
+from sojourn.manage.pair import Pair
 from sojourn.manage.rounds import Rounds
 from sojourn.manage.testing import TREE, Stand
 from sojourn.manage.trouble import unless_paused
@@ -141,7 +141,7 @@ def test_a_pause_at_the_end_of_the_measurement_alone_is_no_fault(
     def resume(one: Manager) -> None:
         calls.append("")
         if len(calls) == 1:
-            monkeypatch.setattr(Guard, "beat", lambda _guard: next(heard, ""))
+            monkeypatch.setattr(Pair, "beat", lambda _guard: next(heard, ""))
             raise checks.refused("batch", "its quota back", "it reads another one")
         real(one)
 

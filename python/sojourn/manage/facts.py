@@ -32,6 +32,8 @@ SOCKET = "socket:["
 QUEUES = ("accept_queue", "receive_queue_bytes")
 PRESSURES = ("psi_cpu", "psi_io", "psi_memory")
 NO_PORT = "it listens on no TCP port"
+NO_PROCESS = "none of its processes is there"
+HID = "its processes are hidden"
 MONITORED = ("memory_bandwidth", "cache_bytes")
 
 
@@ -119,10 +121,28 @@ def _namespace(tree: Tree, pids: Iterable[int]) -> tuple[int, int, str]:
     inodes = {reading.inode(tree, links(pid)): pid for pid in islice(pids, PIDS_MAX)}
     known = {inode: pid for inode, pid in inodes.items() if inode is not None}
     if len(known) != 1:
-        many = "its processes are in several network namespaces"
-        return 0, 0, many if known else "none of its processes is there"
+        if not known:
+            return (
+                0,
+                0,
+                NO_PROCESS if all(_has_ended(tree, pid) for pid in inodes.values()) else HID,
+            )
+        return 0, 0, "its processes are in several network namespaces"
     ((namespace, pid),) = known.items()
     return pid, namespace, ""
+
+
+def _has_ended(tree: Tree, pid: int) -> bool:
+    """Whether there is no such process; one that /proc hides is there."""
+    if not tree.is_live:
+        return not tree.exists(f"/proc/{pid}")
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _listening(

@@ -35,8 +35,11 @@ class Feed(Protocol):
     def read(self, t_s: float) -> None:
         """Take what has come since the last time."""
 
-    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
-        """Of one service; empty where none came."""
+    def windows(self, name: str, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
+        """Of one service; empty where none came.
+
+        Without `has_p99` a window that is a sum of others may lack its p99, which is an estimate.
+        """
 
 
 def of(config: Config, groups: Mapping[str, Managed]) -> Feed | None:

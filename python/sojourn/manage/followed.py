@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import stat
+from dataclasses import dataclass
 
 from sojourn.manage.source import Source, opened
 
+FOLLOWED_S = 0.45  # between two looks at the name, while the file still grows
 
+
+@dataclass(slots=True)
 class Followed(Source):
     """Reads what has come; from its begin on where the file is shorter than what was read.
 
@@ -16,18 +21,30 @@ class Followed(Source):
     end.
     """
 
-    __slots__ = ()
+    _follow_s: float = -math.inf
 
     def read(self, t_s: float) -> None:
         """Take what has come since the last look."""
+        before = self._size
+        Source.read(self, t_s)
+        has_come = self._size > before
+        if has_come and t_s < self._follow_s:
+            return
+        self._follow_s = t_s + FOLLOWED_S
+        if not has_come and self._is_shorter():  # nothing comes from behind the end of a file
+            Source.read(self, t_s)
+        with contextlib.suppress(OSError):  # no file has the name now
+            self._follow()
+
+    def _is_shorter(self) -> bool:
+        """Whether the file has less than what was read, which is read from its begin on then."""
         with contextlib.suppress(OSError):  # a pipe has no place
             at = os.lseek(self._handle, 0, os.SEEK_CUR)
             if os.fstat(self._handle).st_size < at:
                 os.lseek(self._handle, 0, os.SEEK_SET)
                 self._rest = b""
-        super().read(t_s)
-        with contextlib.suppress(OSError):  # no file has the name now
-            self._follow()
+                return True
+        return False
 
     def _follow(self) -> None:
         now, old = os.stat(self.path), os.fstat(self._handle)  # noqa: PTH116  # at each look

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,30 @@ def test_a_folder_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(HostFault, match="Is a directory"):
         Followed(tmp_path, "web").open()
     assert open_files() == before
+
+
+def test_a_file_that_grows_is_looked_up_by_its_name_twice_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look-up costs as much as the reading; a file from which nothing comes is looked up."""
+    path, looked = tmp_path / "lines", []
+    path.touch()
+    one, real = Followed(path, "web"), os.stat
+    one.open()
+
+    def stat(at: Any, *args: Any, **more: Any) -> os.stat_result:
+        if at == path:
+            looked.append(at)
+        return real(at, *args, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    with path.open("a") as file:
+        for tick in range(10):
+            file.write(line(tick + 1))
+            file.flush()
+            one.read(1.0 + tick / 10)
+            assert one.windows("web", 2.0)[0].n == tick + 1
+    assert len(looked) == 2
+    one.read(2.0)
+    assert len(looked) == 3
+    one.close()

@@ -18,6 +18,7 @@ SCRIPT = Path(__file__).with_name("warden.py")
 READY_S, END_S = 5.0, 2.0
 HEARD_BYTES = 1 << 16  # all that it said in a long pause
 CAPPED = b"c"
+GONE = "gone"  # it died, or it is stopped
 UNANSWERED = 3  # heartbeats at least: a manager that was paused itself has sent only one
 
 
@@ -80,28 +81,28 @@ class Guard:
         except BlockingIOError:
             self._unanswered += 1
             is_late = time.monotonic() - self._heard_s > self._paused_s
-            return "gone" if is_late and self._unanswered >= UNANSWERED else ""
+            return GONE if is_late and self._unanswered >= UNANSWERED else ""
         except OSError:
-            return "gone"
+            return GONE
         self._heard_s, self._unanswered = time.monotonic(), 0
         if not heard:
-            return "gone"
+            return GONE
         return "capped" if CAPPED in heard else ""
 
     def end(self) -> None:
         """It ends without setting anything."""
         with contextlib.suppress(OSError):
             self._mine.send(b"q")
+        if self._unanswered >= UNANSWERED:  # it is stopped, and would not end
+            self._kill()
         self._wait()
 
     def leave(self) -> None:
         """It sets the caps and ends."""
         self._mine.close()
-        self._wait()
+        self._wait()  # also for one that is late with its answers: it may need a CPU for the caps
 
     def _wait(self) -> None:
-        if self._unanswered >= UNANSWERED:  # it is stopped, and would not end
-            self._kill()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
+from sojourn.controllers.made import signal
 from sojourn.host import reading, sockets
 from sojourn.host.sockets import ESTABLISHED, LISTEN, Queue
 from sojourn.host.tree import Tree
@@ -29,8 +30,9 @@ from sojourn.manage.groups import Managed
 from sojourn.manage.spared import Spared
 
 #: Of one core, that these readings of all groups together may take.
-FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 6e-4, 4e-4
-LISTENING_SHARE = 3e-4  # where no rule reads what waits to be accepted: else at each look
+FACTS_SHARE, QUEUES_SHARE, ACCOUNTS_SHARE = 2e-4, 4e-4, 4e-4
+LISTENING_SHARE = 1e-4  # of queues where no rule reads them, as long as requests have answers
+ENDED_S = 1.0  # a process with much memory takes so long to end
 FACTS_S = 2.0  # at least between two looks at what changes seldom
 ACCOUNTS_S = 0.45  # and at what only grows: as often as the machine's own pressure is read
 ACCEPT, RECEIVE = facts.QUEUES
@@ -49,12 +51,19 @@ class _State:
         values: of signals, with the time of their reading, s.
         totals: the same of what they are differences of.
         missing: why others are absent.
+        reasons: the same, with those of the facts.
+        is_quiet: whether no request had an answer at the look before.
+        again_s: when the facts are read again because of that.
     """
 
     facts: Facts = field(default_factory=Facts)
     values: dict[str, tuple[float, float]] = field(default_factory=dict)
     totals: dict[str, tuple[float, float]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    is_changed: bool = True
+    is_quiet: bool = False
+    again_s: list[float] = field(default_factory=list)
     of_facts: Spared = field(default_factory=lambda: Spared(FACTS_SHARE, FACTS_S))
     of_queues: Spared = field(default_factory=lambda: Spared(QUEUES_SHARE))
     of_listening: Spared = field(default_factory=lambda: Spared(LISTENING_SHARE))
@@ -64,10 +73,11 @@ class _State:
         """A signal was read; None: it is absent, because of `why`."""
         if value is None:
             self.values.pop(name, None)
+            self.is_changed |= self.missing.get(name) != why
             self.missing[name] = why
         else:
             self.values[name] = value, t_s
-            self.missing.pop(name, None)
+            self.is_changed |= self.missing.pop(name, None) is not None
 
     def put_rate(self, name: str, total: float | None, t_s: float) -> None:
         """The total of a signal was read, which is how fast it grows."""
@@ -106,10 +116,28 @@ class Leading:
         """A group vanished; one of its name is another."""
         self._states.pop(name, None)
 
-    def of_group(self, group: Managed, t_s: float) -> tuple[dict[str, Signal], Mapping[str, str]]:
-        """Its signals, and why others are absent."""
+    def of_group(
+        self, group: Managed, t_s: float, *, is_quiet: bool = False
+    ) -> tuple[dict[str, Signal], Mapping[str, str]]:
+        """Its signals, and why others are absent.
+
+        Args:
+            group: that is there.
+            t_s: now.
+            is_quiet: no request has an answer. Somebody may wait, so queues are read at once, and
+                more often. The service may have ended, so its facts are read at once as well, and
+                again when it has had the time to end.
+        """
         state = self._states.setdefault(group.name, _State())
-        if state.of_facts.is_due(t_s):
+        if is_quiet and not state.is_quiet:
+            state.again_s = [t_s, t_s + ENDED_S]
+            state.of_queues = Spared(QUEUES_SHARE)  # due now: does anybody wait?
+        state.of_queues.share = QUEUES_SHARE if is_quiet or self.is_each else LISTENING_SHARE
+        state.is_quiet = is_quiet
+        is_again = bool(is_quiet and state.again_s and t_s >= state.again_s[0])
+        if is_again:
+            state.again_s.pop(0)
+        if is_again or state.of_facts.is_due(t_s):
             with state.of_facts.reading(t_s, len(self._states)):
                 self._renew(state, facts.of(group, self._tree, self._diag))
         if state.facts.ports:
@@ -117,16 +145,18 @@ class Leading:
         if state.of_accounts.is_due(t_s):
             with state.of_accounts.reading(t_s, len(self._states)):
                 self._read_accounts(state, group.disk, t_s)
+        if state.is_changed:
+            state.reasons, state.is_changed = {**state.missing, **state.facts.missing}, False
         signals = {
-            name: Signal(value=value, age_ms=round((t_s - at_s) * 1000, 1))
+            name: signal(value, round((t_s - at_s) * 1000, 1))
             for name, (value, at_s) in state.values.items()
         }
-        return signals, {**state.missing, **state.facts.missing}
+        return signals, state.reasons
 
     @staticmethod
     def _renew(state: _State, now: Facts) -> None:
         """Drop what is not to be read any more, or from elsewhere."""
-        before, state.facts = state.facts, now
+        before, state.facts, state.is_changed = state.facts, now, True
         if before.namespace != now.namespace:
             state.totals.pop("network", None)
         if before.monitor != now.monitor:

@@ -66,7 +66,7 @@ def above(tree: Tree, folder: str, mount: str) -> Iterator[str]:
 def identity(tree: Tree, folder: str) -> tuple[int, int]:
     """Which folder it is: another one may have the name later; (0, 0): there is none."""
     try:
-        stat = os.stat(tree.path(folder))  # noqa: PTH116  # at each look
+        stat = os.stat(tree.name(folder))  # noqa: PTH116  # at each look
     except OSError:
         return 0, 0
     return stat.st_dev, stat.st_ino

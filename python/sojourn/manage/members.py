@@ -31,9 +31,9 @@ def pids(tree: Tree, folder: str) -> tuple[int, ...]:
 
 def _folders(tree: Tree, top: str) -> Iterable[str]:
     """A group and all below it. Most have none, and a manager asks ten times a second."""
-    path = tree.path(top)
     with contextlib.suppress(OSError):
-        if os.stat(path).st_nlink == LEAF_LINKS:  # noqa: PTH116  # at each look
+        if os.stat(tree.name(top)).st_nlink == LEAF_LINKS:  # noqa: PTH116  # at each look
             return [top]
+    path = tree.path(top)
     below = (Path(at).relative_to(path) for at, _ in walk(path))
     return (top if at == Path() else f"{top}/{at}" for at in below)

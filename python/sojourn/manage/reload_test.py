@@ -14,7 +14,7 @@ from sojourn.manage import testing
 from sojourn.manage.audit import Audit
 from sojourn.manage.daemon import Manager
 from sojourn.manage.daemon_test import here, journals, state
-from sojourn.manage.guard import Guard
+from sojourn.manage.pair import Pair
 from sojourn.manage.testing import Stand, until
 from sojourn.run.journal import Journal
 from sojourn.run.signals import Interrupted, ending_in_order
@@ -41,9 +41,9 @@ def test_a_signal_between_two_wardens_leaves_none_that_caps_what_is_put_back(
     here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, real = here.snapshot(), Manager._warden
-    guards: list[Guard] = []
+    guards: list[Pair] = []
 
-    def warden(one: Manager) -> Guard:
+    def warden(one: Manager) -> Pair:
         guards.append(real(one))
         if len(guards) > 1:
             signal.raise_signal(signal.SIGTERM)
@@ -63,7 +63,8 @@ def test_a_signal_between_two_wardens_leaves_none_that_caps_what_is_put_back(
     ):
         one.run(rounds)
     assert len(guards) == 2
-    assert [guard._process.poll() is None for guard in guards] == [False, False]
+    every = [one for guard in guards for one in guard._ones]
+    assert [one._process.poll() is None for one in every] == [False] * 4
     assert here.snapshot() == before
     assert not journals(state)
 

@@ -37,6 +37,7 @@ from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
 from sojourn.manage.cutoff import cut_after, end
 from sojourn.manage.exposition import Answer, Counts, Known, histogram
+from sojourn.manage.names import Names, connected
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
 
@@ -76,6 +77,7 @@ class Scrape:
     _end: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _wire: socket.socket | None = None  # of the last question
+    _names: Names | None = None
 
     def open(self) -> None:
         """Ask once, and go on asking; HostFault if there is no such histogram."""
@@ -124,8 +126,9 @@ class Scrape:
         while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
             self._taken.popleft()
 
-    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
-        """The newest difference, and the longer ones."""
+    def windows(self, name: str, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
+        """The newest difference, and the longer ones; each has its own p99, which costs little."""
+        del has_p99
         if name != self.service or len(self._taken) < 2:
             return ()
         end, newest = self._taken[-1]
@@ -168,8 +171,12 @@ class Scrape:
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
         deadline = time.monotonic() + ANSWER_S
         with contextlib.closing(connection):
-            connection.connect()
-            with contextlib.closing(connection.sock) as wire:
+            if self._names is None:
+                self._names = Names(connection.host, connection.port)
+            addresses = self._names.addresses(ANSWER_S)
+            with contextlib.closing(connected(addresses, ANSWER_S)) as wire:
+                wire.settimeout(ANSWER_S)
+                connection.sock = wire
                 self._wire = wire
                 if self._end.is_set():
                     raise ValueError("the source was closed")

@@ -14,12 +14,14 @@ host: cpu      used by all, of the CPUs that groups share (/proc/stat); psi_cpu,
 
 from __future__ import annotations
 
+import math
 import os
 import posixpath
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sojourn.controllers.look import Signal
+from sojourn.controllers.made import signal
 from sojourn.host import reading
 from sojourn.host.tree import Tree
 from sojourn.knobs import groups as knob_groups
@@ -34,6 +36,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
 PRESSURES = ("cpu", "io", "memory")
 COUNTS = {"throttled": "nr_throttled", "periods": "nr_periods"}  # in cpu.stat
+STATS = (b"usage_usec", b"nr_throttled", b"nr_periods")
+LISTED_S = 0.45  # between two lists of a service's processes, while none of them ends
 STEAL = 7  # from here on: time that no task here had, or that is in the others already
 
 
@@ -52,6 +56,7 @@ class Signals:
     _turns: dict[str, dict[int, Schedstat]] = field(default_factory=dict)
     _accounts: dict[str, str] = field(default_factory=dict)
     _files: dict[str, tuple[OpenFiles, Threads]] = field(default_factory=dict)
+    _listed: dict[str, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
     _host: dict[str, Signal] = field(default_factory=dict)
     _host_s: float = 0.0
 
@@ -59,6 +64,7 @@ class Signals:
         """A group vanished; one of its name is another, which has counted less."""
         self._before = {key: one for key, one in self._before.items() if key[0] != name}
         self._turns.pop(name, None)
+        self._listed.pop(name, None)
         if (files := self._files.pop(name, None)) is not None:
             files[0].close()
 
@@ -71,7 +77,7 @@ class Signals:
         counts = _stats(files.whole(f"{cpu.folder}/cpu.stat")) if cpu and is_asked else {}
         used_s = self._used_s(group, counts, files)
         if used_s is None or is_service:
-            threads = of_threads.schedstats(group.pids())
+            threads = self._schedstats(group, of_threads, t_s)
             used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
                 results["runq_delay_ms"] = self._delay_ms(group.name, threads)
@@ -83,7 +89,21 @@ class Signals:
         if group.is_best_effort and (io := group.others.get(limits.IO)) is not None:
             moved = accounts.disk_bytes(self.tree, io.folder, io.version, group.disk)
             results["io"] = self._rate((group.name, "io"), moved, t_s)
-        return {name: Signal(value=value) for name, value in results.items() if value is not None}
+        return _signals(results)
+
+    def _schedstats(self, group: Managed, threads: Threads, t_s: float) -> dict[int, Schedstat]:
+        """Of all threads; processes that are new are seen when they are listed again.
+
+        The kernel makes the list anew for each reading, and of a process by its number out of all.
+        """
+        listed_s, pids = self._listed.get(group.name, (-math.inf, ()))
+        if t_s - listed_s < LISTED_S:
+            results = threads.schedstats(pids)
+            if pids and len(threads.known) == len(pids):  # none of them has ended
+                return results
+        pids = group.pids()
+        self._listed[group.name] = t_s, pids
+        return threads.schedstats(pids)
 
     def _open(self, name: str) -> tuple[OpenFiles, Threads]:
         """Files of a group that stay open from one look to the next."""
@@ -99,9 +119,7 @@ class Signals:
         """
         if self._host and t_s - self._host_s < HOST_S:
             age_ms = round((t_s - self._host_s) * 1000, 1)
-            return {
-                name: Signal(value=one.value, age_ms=age_ms) for name, one in self._host.items()
-            }
+            return {name: signal(one.value, age_ms) for name, one in self._host.items()}
         results = {
             "cpu": self._rate(("", "cpu"), _host_s(self.tree, self.cpus), t_s),
             **{
@@ -114,9 +132,7 @@ class Signals:
             },
         }
         self._host_s = t_s
-        self._host = {
-            name: Signal(value=value) for name, value in results.items() if value is not None
-        }
+        self._host = _signals(results)
         return self._host
 
     def _used_s(self, group: Managed, counts: Mapping[str, int], files: OpenFiles) -> float | None:
@@ -174,14 +190,20 @@ def _account(group: Managed, tree: Tree) -> str:
     return posixpath.join(result.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
 
 
+def _signals(results: Mapping[str, float | None]) -> dict[str, Signal]:
+    """Those that are known, as old as this look."""
+    return {name: signal(value) for name, value in results.items() if value is not None}
+
+
 def _stats(text: bytes | None) -> dict[str, int]:
-    """Counts of cpu.stat by their names."""
-    lines = (line.split() for line in (text or b"").split(b"\n"))
-    counts = {
-        words[0].decode("ascii", "replace"): reading.count(words[1])
-        for words in lines
-        if len(words) == 2
-    }
+    r"""Counts of cpu.stat that are asked for, by their names; a line is a name and a number.
+
+    >>> _stats(b"nr_periods 7\nnr_throttled x\nnr_bursts 3\n"), _stats(b"usage_usec"), _stats(None)
+    ({'nr_periods': 7}, {}, {})
+    """
+    words = (text or b"").split()
+    table = dict(zip(words[::2], words[1::2], strict=False))
+    counts = {key.decode(): reading.count(table.get(key, b"")) for key in STATS}
     return {name: count for name, count in counts.items() if count is not None}
 
 

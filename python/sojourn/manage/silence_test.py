@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Group, Look, Signal, Window
+from sojourn.manage.facts import NO_PORT, NO_PROCESS
 from sojourn.manage.silence import Silence
 
 OPENED_S, SILENT_S = 100.0, 2.0
@@ -144,3 +145,28 @@ def test_each_service_is_looked_at_although_another_one_is_silent() -> None:
     for now_s in range(104, 120):
         assert "from web" in one.of(both(None, 9), now_s, OPENED_S, SILENT_S)
     assert one.of(both(0.0, 0), 119.1, OPENED_S, SILENT_S) == ""
+
+
+def empty(**missing: str) -> Look:
+    """A service whose windows have no request, and nobody waits."""
+    one = answering(0, waiting=0)
+    web = one.groups["web"].model_copy(update={"missing": missing})
+    return one.model_copy(update={"groups": {**one.groups, "web": web}})
+
+
+@pytest.mark.parametrize("why", [NO_PROCESS, NO_PORT])
+def test_a_service_that_was_killed_is_silent_although_nobody_waits(why: str) -> None:
+    """Its group stays, and its clients are refused, so their windows are those of an idle one."""
+    one = Silence()
+    assert one.of(answering(9, accept_queue=0.0), 110.0, OPENED_S, SILENT_S) == ""
+    assert one.of(empty(accept_queue=why), 111.9, OPENED_S, SILENT_S) == ""
+    reason = one.of(empty(accept_queue=why), 112.1, OPENED_S, SILENT_S)
+    assert reason == f"web answers nothing, because {why}"
+    assert one.of(answering(1), 112.2, OPENED_S, SILENT_S) == "", "it is back"
+
+
+def test_a_service_that_never_had_a_port_may_be_idle() -> None:
+    one = Silence()
+    for now_s in range(101, 120):
+        assert one.of(empty(accept_queue=NO_PORT), now_s, OPENED_S, SILENT_S) == ""
+    assert one.of(empty(accept_queue="the kernel does not list"), 130.0, OPENED_S, SILENT_S) == ""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import math
 import os
 import stat
@@ -26,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from sojourn.controllers.look import COUNT_MAX, Window
+from sojourn.controllers.made import made
 from sojourn.errors import HostFault
 
 LENGTHS_MS = (500, 1000, 2000, 15_000)
@@ -67,13 +68,13 @@ class Came:
         if len(self._at) >= 2 * WINDOWS_MAX:
             del self._at[:WINDOWS_MAX], self._sums[:WINDOWS_MAX], self._tails[:WINDOWS_MAX]
 
-    def windows(self, t_s: float) -> tuple[Window, ...]:
+    def windows(self, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
         """The newest as it came, and the longer ones that what came covers."""
         if self._newest is None:
             return ()
         when = self._at[-1]
         age_ms = round((t_s - when) * 1000, 1)
-        windows = [self._newest.model_copy(update={"age_ms": age_ms})]
+        windows = [made(Window, **{**vars(self._newest), "age_ms": age_ms})]
         for length_ms in LENGTHS_MS:
             # Several may have come at one look, so what came since is more than the length.
             least = bisect_left(self._sums, self._sums[-1][0] - length_ms, key=itemgetter(0))
@@ -82,14 +83,20 @@ class Came:
             is_whole = length_ms > self._newest.length_ms and ms >= COVERED * length_ms
             if is_whole and max(n, above) < COUNT_MAX:  # a sum may be too large, its parts not
                 late = None if unknown else above
-                made_s, p99_ns = self._made.get(length_ms, (-math.inf, None))
-                if when - made_s > STALE * length_ms / 1000:
-                    p99_ns = p99_of(self._tails[first:])
-                    self._made[length_ms] = when, p99_ns
+                p99_ns = self._p99(length_ms, first) if has_p99 else None
                 windows.append(
-                    Window(length_ms=length_ms, n=n, p99_ns=p99_ns, above=late, age_ms=age_ms)
+                    made(Window, length_ms=length_ms, n=n, p99_ns=p99_ns, above=late, age_ms=age_ms)
                 )
         return tuple(windows)
+
+    def _p99(self, length_ms: int, first: int) -> float | None:
+        """The estimate for a longer window, as new as its length asks for."""
+        when = self._at[-1]
+        made_s, p99_ns = self._made.get(length_ms, (-math.inf, None))
+        if when - made_s > STALE * length_ms / 1000:
+            p99_ns = p99_of(self._tails[first:])
+            self._made[length_ms] = when, p99_ns
+        return p99_ns
 
 
 def p99_of(parts: Iterable[tuple[int, float | None]]) -> float | None:
@@ -144,6 +151,7 @@ class Source:
     groups: frozenset[str] | None = None
     _handle: int = -1
     _rest: bytes = b""
+    _size: int = 0  # bytes that came in all
     _came: dict[str, Came] = field(default_factory=dict)
 
     @property
@@ -191,6 +199,7 @@ class Source:
                 ) from None
             if not part:
                 return
+            self._size += len(part)
             self._take(part, t_s)
             if len(part) < PART_BYTES:
                 return
@@ -210,10 +219,10 @@ class Source:
         if self.groups is None or name in self.groups:
             self._came.setdefault(name, Came()).add(t_s, window)
 
-    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
+    def windows(self, name: str, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
         """Of one service: the newest as it came, and the longer ones."""
         came = self._came.get(name)
-        return came.windows(t_s) if came else ()
+        return came.windows(t_s, has_p99=has_p99) if came else ()
 
 
 def opened(path: Path) -> int:
@@ -228,8 +237,8 @@ def opened(path: Path) -> int:
 def parsed(line: bytes, service: str) -> tuple[str, Window] | None:
     """A line's window, with the name of its group; None: it is none."""
     try:
-        table: Any = json.loads(line[:LINE_BYTES])
-    except (ValueError, RecursionError):
+        table: Any = from_json(line[:LINE_BYTES])
+    except ValueError:
         return None
     if not isinstance(table, dict):
         return None

@@ -4,6 +4,7 @@
 - No capability is left, because files of control groups belong to root, and the manager runs as
   root. A tracer that is the window source keeps four. A knob that is no file of a control group has
   the rights of `KNOBS` if the rule sets it. Of a program only `egress` is known, by a `link`.
+- A missed target is no failure that another start would heal, so the unit stays as failed then.
 - Of the file system it writes control groups, its state folder and the folders of its own logs.
 """
 
@@ -19,6 +20,7 @@ from sojourn.controllers.rule import OfKind
 from sojourn.errors import SpecFault
 from sojourn.host.capacity import CPU_DIR
 from sojourn.knobs import resctrl
+from sojourn.manage.checks import MissedFault
 from sojourn.manage.config import Config
 
 NAME = "sojourn-manage.service"
@@ -73,6 +75,7 @@ ExecStart={command}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=1
+RestartPreventExitStatus={missed}
 TimeoutStopSec=15
 KillMode=process
 StateDirectory=sojourn
@@ -145,6 +148,7 @@ def unit(path: Path, config: Config, listen: str) -> str:
     return UNIT.format(
         command=" ".join(_quoted(word) for word in words),
         state=STATE,
+        missed=int(MissedFault.exit),
         writes="".join(f" {_quoted(folder)}" for folder in sorted(folders)) + _all(every, "writes"),
         private_tmp="no" if any(name.startswith(TEMPORARY) for name in named) else "yes",
         private_network="no" if has_network else "yes",

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.errors import SpecFault
+from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.manage import config as configs
 from sojourn.manage import systemd
+from sojourn.manage.checks import MissedFault
 from sojourn.manage.config_test import GOOD, read
 
 
@@ -151,3 +152,12 @@ def test_systemd_reads_it(tmp_path: Path) -> None:
     path.write_text(unit(tmp_path).replace("KillMode=process", "KillMode=proces"))
     done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
     assert "kill mode" in done.stderr, "it would have said so"
+
+
+def test_a_unit_whose_target_is_missed_is_not_started_again(tmp_path: Path) -> None:
+    """Each start would measure for `check_s` and refuse again, for ever."""
+    section = service(unit(tmp_path))
+    assert section["Restart"] == "on-failure"
+    assert section["RestartPreventExitStatus"] == str(int(MissedFault.exit)) == "1"
+    for other in (HostFault, RunFault, SpecFault):
+        assert other.exit != MissedFault.exit, "what another start may heal"

@@ -26,6 +26,11 @@ class Threads:
         self._tree, self._open = tree, files
         self._known: dict[int, dict[int, str]] = {}  # process → thread → file
 
+    @property
+    def known(self) -> Collection[int]:
+        """Processes that had threads when they were read last."""
+        return self._known
+
     def schedstats(self, pids: Collection[int]) -> dict[int, Schedstat]:
         """What the scheduler counts, by thread.
 
@@ -46,7 +51,7 @@ class Threads:
     def _count(self, pid: int) -> int:
         """How many threads a process has, as far as the kernel counts links; -1: it is gone."""
         try:
-            links = os.stat(self._tree.path(f"/proc/{pid}/task")).st_nlink  # noqa: PTH116
+            links = os.stat(self._tree.name(f"/proc/{pid}/task")).st_nlink  # noqa: PTH116
         except OSError:
             return -1
         return links - OWN_LINKS
@@ -66,5 +71,8 @@ class Threads:
 
     def _read(self, files: dict[int, str]) -> dict[int, Schedstat]:
         """Of the threads that are there."""
-        every = ((tid, schedstat.parse(self._open.whole(path))) for tid, path in files.items())
-        return {tid: one for tid, one in every if one is not None}
+        results: dict[int, Schedstat] = {}
+        for tid, text in zip(files, self._open.each(files.values()), strict=True):
+            if (one := schedstat.parse(text)) is not None:
+                results[tid] = one
+        return results

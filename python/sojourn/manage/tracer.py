@@ -114,9 +114,9 @@ class Tracer:
             with contextlib.suppress(HostFault):  # it is silent then, which means safe caps
                 self._start()
 
-    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
+    def windows(self, name: str, t_s: float, *, has_p99: bool = True) -> tuple[Window, ...]:
         """The newest of the service, and longer ones where windows leave no gaps."""
-        return self._lines.windows(name, t_s)
+        return self._lines.windows(name, t_s, has_p99=has_p99)
 
     def _start(self) -> None:
         pids = self.pids()

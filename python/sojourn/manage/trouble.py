@@ -12,10 +12,10 @@ from sojourn.manage.bites import Bites
 from sojourn.manage.checks import RefusedFault
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
-from sojourn.manage.guard import Guard
+from sojourn.manage.guard import GONE
+from sojourn.manage.pair import Pair
 from sojourn.manage.parts import Parts
 from sojourn.manage.silence import Silence
-from sojourn.manage.watch import GONE
 
 ASKED_S, BEATS = 0.5, 10  # between two heartbeats: at most, and at least so many in `paused_s`
 
@@ -33,7 +33,7 @@ class Trouble:
     _bites: Bites = field(default_factory=Bites)
     _silence: Silence = field(default_factory=Silence)
 
-    def of(self, look: Look, config: Config, parts: Parts, guard: Guard | None) -> str:
+    def of(self, look: Look, config: Config, parts: Parts, guard: Pair | None) -> str:
         """The reason; "": nothing is wrong.
 
         The warden and the knobs are asked a few times a second, because each costs a reading.
@@ -42,7 +42,7 @@ class Trouble:
             look: that was taken just now.
             config: that is in force.
             parts: rule and window source of it.
-            guard: the warden; None: nothing is changed (a dry run).
+            guard: the wardens; None: nothing is changed (a dry run).
 
         Raises:
             RunFault: the manager cannot go on: the warden has ended, or somebody else sets a knob.
@@ -62,7 +62,7 @@ class Trouble:
                 return silent
         return self._not_in_force(look, config, guard) if guard is not None and is_due else ""
 
-    def _not_in_force(self, look: Look, config: Config, guard: Guard) -> str:
+    def _not_in_force(self, look: Look, config: Config, guard: Pair) -> str:
         """RunFault where a knob is not in force; a group that has gone is left to the next look.
 
         Returns:
@@ -82,7 +82,7 @@ class Trouble:
         return ""
 
 
-def unless_paused(act: Callable[[], None], guard: Guard | None, config: Config) -> str:
+def unless_paused(act: Callable[[], None], guard: Pair | None, config: Config) -> str:
     """Set levels; why the warden has set the caps meanwhile, which is no fault; "": it has not.
 
     The manager may be paused between two of its steps. It finds the caps then, not what it set.
@@ -96,12 +96,12 @@ def unless_paused(act: Callable[[], None], guard: Guard | None, config: Config) 
     return ""
 
 
-def _heard(guard: Guard | None, config: Config) -> str:
+def _heard(guard: Pair | None, config: Config) -> str:
     """Why the warden had to set the caps; "": it had not. RunFault if it has ended."""
     state = guard.beat() if guard is not None else ""
     if state == GONE:
         raise RunFault(
-            "the manager's warden has ended, or is stopped",
+            "a warden of the manager has ended, or is stopped",
             at="manage",
             fix="start the manager again",
         )

@@ -10,7 +10,8 @@ paused, caps are written again each time, because a group may be made anew or th
 refused one. When the manager is gone they are not: the next one may have the group by then. What
 was refused is reported on standard error.
 
-It opens no file but those, starts nothing, and has its own session, so that no ^C reaches it.
+It opens no file but those and its own oom_score_adj, and starts nothing. It has its own session, so
+that no ^C reaches it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import time
 from typing import Any
 
 CAP_S = 1.0
+OOM = "/proc/self/oom_score_adj"
 LINE_BYTES = 1 << 20
 QUIT, BEAT, CAPPED = b"q", b"b", b"c"
 
@@ -34,8 +36,15 @@ def main(fd: int) -> None:
     """Watch one manager until it ends."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    spare()
     with socket.socket(fileno=fd) as manager:
         watch(manager)
+
+
+def spare() -> None:
+    """Ask the kernel to kill others first where memory is short; that takes CAP_SYS_RESOURCE."""
+    with contextlib.suppress(OSError), open(OOM, "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("-1000")
 
 
 def watch(manager: socket.socket) -> None:

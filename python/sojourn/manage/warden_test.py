@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,10 @@ import pytest
 from sojourn.errors import RunFault
 from sojourn.manage import warden
 from sojourn.manage.guard import Guard
+from sojourn.manage.pair import Pair
 from sojourn.manage.testing import until
+
+CAP_SYS_RESOURCE = 24  # include/uapi/linux/capability.h
 
 
 def test_caps_that_are_refused_are_named_and_groups_that_are_gone_are_not(
@@ -130,3 +134,65 @@ def test_a_manager_that_was_paused_does_not_take_its_warden_for_stopped(
 def is_stopped(pid: int) -> bool:
     """Whether a process is in state T."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_kill_of_one_warden_leaves_the_other_which_caps_when_the_manager_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else can set a cap where manager and warden are killed at once."""
+    monkeypatch.setattr("sojourn.manage.guard.END_S", 20.0)
+    path = tmp_path / "quota"
+    path.write_text("9")
+    pair = Pair([(str(path), "5")], 60.0)
+    assert pair.beat() == ""
+    os.kill(pair.pids[0], signal.SIGKILL)
+    assert until(lambda: pair.beat() == "gone")
+    assert path.read_text() == "9", "the manager is still there"
+    pair._ones[1]._unanswered = 9  # as where it had no CPU for a while
+    pair.leave()
+    assert path.read_text() == "5"
+
+
+def test_of_two_wardens_none_is_left_where_one_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ones: list[Guard] = []
+
+    def guard(caps: list[tuple[str, str]], paused_s: float) -> Guard:
+        if ones:
+            raise RunFault("no", at="", fix="")
+        ones.append(Guard(caps, paused_s))
+        return ones[0]
+
+    monkeypatch.setattr("sojourn.manage.pair.Guard", guard)
+    (tmp_path / "quota").write_text("9")
+    with pytest.raises(RunFault, match="no"):
+        Pair([(str(tmp_path / "quota"), "5")], 60.0)
+    assert ones[0]._process.poll() is not None
+    assert (tmp_path / "quota").read_text() == "9", "it has set nothing"
+
+
+def test_a_warden_asks_the_kernel_to_spare_it_and_goes_on_without_that_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warden, "OOM", str(tmp_path / "score"))
+    warden.spare()
+    assert (tmp_path / "score").read_text() == "-1000"
+    monkeypatch.setattr(warden, "OOM", str(tmp_path))  # refused, as without CAP_SYS_RESOURCE
+    warden.spare()
+
+
+def has_resource() -> bool:
+    """Whether this process may have less than others to fear where memory is short."""
+    line = re.search(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
+    return line is not None and bool(int(line[1], 16) >> CAP_SYS_RESOURCE & 1)
+
+
+@pytest.mark.skipif(not has_resource(), reason="needs CAP_SYS_RESOURCE")
+def test_the_kernel_kills_others_first_where_memory_is_short(tmp_path: Path) -> None:
+    pair = Pair([(str(tmp_path / "quota"), "5")], 60.0)
+    try:
+        scores = [Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in pair.pids]
+    finally:
+        pair.end()
+    assert scores == ["-1000"] * 2

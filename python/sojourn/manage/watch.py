@@ -12,9 +12,10 @@ from sojourn.controllers.look import (
     LONGER,
     Group,
     Look,
-    Signal,
     Window,
 )
+from sojourn.controllers.made import made, signal
+from sojourn.controllers.rule import OfKind, Rule
 from sojourn.errors import RunFault
 from sojourn.manage.absent import Absent
 from sojourn.manage.audit import Audit
@@ -47,6 +48,7 @@ class Watch:
         has_returned: whether one was, at the last look.
         is_each: whether a foreign program may decide on a look, now or in a replay. Our own rules
             need no queue of sockets, so it is read less often for these, and says its age.
+        has_p99: whether somebody may read the p99 of windows that are sums of others.
     """
 
     groups: dict[str, Managed]
@@ -56,6 +58,7 @@ class Watch:
     began_s: float = field(default_factory=time.monotonic)
     has_returned: bool = False
     is_each: bool = True
+    has_p99: bool = True
     _leading: Leading = field(init=False)
     _names: tuple[str, ...] = ()
     _cpus: int = 0
@@ -65,6 +68,12 @@ class Watch:
         self._leading = Leading(self.signals.tree)
         self._names = tuple(self.groups)
         self._cpus = len(next(iter(self.groups.values())).cpus)
+
+    def serve(self, rule: Rule, *, is_recorded: bool) -> None:
+        """Read what this rule may need, or whoever reads a record."""
+        kind = rule.kind if isinstance(rule, OfKind) else None
+        self.is_each = is_recorded or kind is None
+        self.has_p99 = is_recorded or kind is None or kind.reads_p99
 
     def look(self, source: Feed | None) -> Look:
         """What is seen now; RunFault where a role has no group any more, and none can come back."""
@@ -86,7 +95,8 @@ class Watch:
         if source is not None:
             source.read(now_s)
         groups = {name: self._group(one, source, now_s) for name, one in self.groups.items()}
-        return Look(
+        return made(
+            Look,
             t_s=round(now_s - self.began_s, 4),
             cpus=self._cpus,
             groups=groups,
@@ -117,14 +127,16 @@ class Watch:
         return is_back
 
     def _group(self, one: Managed, source: Feed | None, now_s: float) -> Group:
-        leading, missing = self._leading.of_group(one, now_s)
+        windows = source.windows(one.name, now_s, has_p99=self.has_p99) if source else ()
+        is_quiet = bool(windows) and not windows[0].n
+        leading, missing = self._leading.of_group(one, now_s, is_quiet=is_quiet)
         signals = {**self.signals.of_group(one, now_s), **leading}
-        windows = source.windows(one.name, now_s) if source else ()
         if windows and one.spec.peak_rps:
             window = of_load(windows)
             rate = window.n / window.length_ms * 1000
-            signals["load"] = Signal(value=rate / one.spec.peak_rps, age_ms=window.age_ms)
-        return Group(
+            signals["load"] = signal(rate / one.spec.peak_rps, window.age_ms)
+        return made(
+            Group,
             role=one.spec.role,
             target_ns=one.spec.target_ns or None,
             windows=windows,

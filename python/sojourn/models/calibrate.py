@@ -17,11 +17,12 @@ decides everything at high load. *Set-up beyond the wake-up's CPU time* (a halte
 and the service time's *cv* follow from latencies. *Outside* is the measured histogram at the
 lowest load, queueing taken off: client, sockets, network, and the machine's own stalls.
 
-Without CPU time, service and set-up are fitted to the latencies too; without a histogram, outside
-is a constant. Points up to `fit_up_to` of the peak are fitted (Nelder and Mead, on
-logarithms, the same random numbers in every simulation, so that the misfit is smooth); all are
-predicted. A prediction of a point that was held out and is off by more than the stated bound makes
-the verdict `violated`: the model says that it misses.
+A known closed-loop peak is the capacity and so the service time. Without peak and CPU time, it is
+fitted to the latencies, as the set-up is; without a histogram, outside is a constant. Points up to
+`fit_up_to` of the peak are fitted (Nelder and Mead, on logarithms, the same random numbers in every
+simulation, so that the misfit is smooth); all are predicted. A prediction of a point that was held
+out and is off by more than the stated bound makes the verdict `violated`: the model says that it
+misses.
 
 A fit always prints a number, also where the data say nothing about it. So every parameter has the
 range of values that fit equally (`identify`; of a line through CPU time, its interval), and those
@@ -39,7 +40,7 @@ from numpy.typing import NDArray
 
 from sojourn.errors import SpecFault
 from sojourn.models.calibration import Calibration, Costs, Prediction, Setup
-from sojourn.models.cpu_line import POINTS_MIN, cpu_line, line_ranges
+from sojourn.models.cpu_line import POINTS_MIN, cpu_line, knows_wake, line_ranges
 from sojourn.models.epoll_model import STABLE, EpollModel
 from sojourn.models.identify import EQUAL, Misfit, Range, profile
 from sojourn.models.points import QUANTITIES, Measured, doubted
@@ -100,7 +101,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         capacity_rps=capacity,
         axis=_axis(setup),
         notes=(
-            *_notes(points, line, capacity, setup),
+            *_notes(points, line, capacity, setup, knows_wake=knows_wake(fitted, setup.workers)),
             *_lacking(skipped, len(held)),
             *_unidentified(ranges),
         ),
@@ -233,19 +234,29 @@ def _lacking(skipped: Sequence[str], held: int) -> list[str]:
 
 
 def _notes(
-    points: Sequence[Measured], line: tuple[float, float] | None, capacity: float, setup: Setup
+    points: Sequence[Measured],
+    line: tuple[float, float] | None,
+    capacity: float,
+    setup: Setup,
+    *,
+    knows_wake: bool,
 ) -> list[str]:
     from_what = "latencies alone" if line is None else "CPU time"
-    if line is not None and setup.peak_rps is not None:
+    if setup.peak_rps is not None:
         from_what = "the closed-loop peak"
     notes = [f"service time from {from_what}: full at {capacity:,.0f} requests/s"]
-    if line is None:
+    if not knows_wake:
         notes.append(
             "the data do not identify wake_us apart from halt_us: without CPU time the second "
             "stands for both"
         )
     top = points[-1].rate_rps
-    if capacity < top / STABLE:
+    if top <= capacity < top / STABLE:
+        notes.append(
+            f"the highest measured load, {top:,.0f}, is nearly that: no queue is steady there, so "
+            "the model has no number for it"
+        )
+    elif capacity < top:
         notes.append(
             f"that is less than the highest measured load, {top:,.0f}: the machine was faster "
             "there than at the fitted loads, or requests take less work under load"

@@ -285,15 +285,33 @@ def test_nothing_held_out_is_unknown_and_what_is_unstable_is_violated() -> None:
 def test_runs_that_differ_are_told_by_how_much() -> None:
     spread = {"p50": (10e3, 25e3), "p95": (10e3, 11e3), "mean": (1e3, 9e3)}
     points = [replace(point(1e4), spread=spread), point(9e4)]
-    notes = _notes(points, (10.0, 3.0), 1e5, QUICK)
+    notes = _notes(points, (10.0, 3.0), 1e5, QUICK, knows_wake=True)
     assert notes[-1].startswith("runs at the same load differ by up to 2.5 times")
     assert len(notes) == 2
-    (first, second) = _notes([point(1e4)], None, 1e5, QUICK)
+    (first, second) = _notes([point(1e4)], None, 1e5, QUICK, knows_wake=False)
     assert first == "service time from latencies alone: full at 100,000 requests/s"
     assert second.startswith("the data do not identify wake_us apart from halt_us")
     # 99.5 % of the capacity is the most that the model can carry.
-    assert len(_notes([point(99_400.0)], (10.0, 3.0), 1e5, QUICK)) == 1
-    assert len(_notes([point(99_600.0)], (10.0, 3.0), 1e5, QUICK)) == 2
+    assert len(_notes([point(99_400.0)], (10.0, 3.0), 1e5, QUICK, knows_wake=True)) == 1
+    assert len(_notes([point(99_600.0)], (10.0, 3.0), 1e5, QUICK, knows_wake=True)) == 2
+
+
+def test_a_known_peak_is_the_capacity_also_without_cpu_time() -> None:
+    """Latencies at low loads fit any capacity: one of 76 times the peak was once the answer."""
+    points = [replace(p, cpu_share=None) for p in closed_points()]
+    known = calibrate(Closed("unused", 1), points, replace(FEW, peak_rps=1e5, fit_up_to=0.6))
+    assert known.capacity_rps == pytest.approx(1e5)
+    assert known.parameters["wake_us"] == 0
+    assert known.notes[0].startswith("service time from the closed-loop peak: full at 100,000 ")
+    assert "wake_us apart from halt_us" in known.notes[1]
+    assert "service_us" not in {r.name for r in known.ranges}
+
+
+def test_a_load_near_the_capacity_is_not_called_higher() -> None:
+    near = _notes([point(99_600.0)], (10.0, 3.0), 1e5, QUICK, knows_wake=True)
+    assert "the highest measured load, 99,600, is nearly that" in near[1]
+    above = _notes([point(100_600.0)], (10.0, 3.0), 1e5, QUICK, knows_wake=True)
+    assert "less than the highest measured load, 100,600" in above[1]
 
 
 def test_settings_are_refused_beyond_their_limits_and_not_at_them() -> None:

@@ -24,22 +24,28 @@ POINTS_MIN = 3
 def cpu_line(
     points: Sequence[Measured], workers: int, peak_rps: float | None
 ) -> tuple[float, float] | None:
-    """(service, wake) in µs from CPU time; None where fewer than three points know it.
+    """(service, wake) in µs; None without a peak and with CPU time of fewer than three points.
 
-    With a known peak the line ends there: service = workers / peak. Otherwise the median of the
-    slopes between all pairs of points (Theil 1950, Sen 1968): a disturbed point does not decide.
+    With a known peak the line ends there: service = workers / peak. Where no CPU time is known,
+    wake is 0 and a part of the halt. Without a peak it is the median of the slopes between all
+    pairs of points (Theil 1950, Sen 1968): a disturbed point does not decide.
     """
     idle, per_request = _per_request(points, workers)
-    if len(idle) < POINTS_MIN:
-        return None
     if peak_rps is not None:
         service = workers / peak_rps * 1e6
         wakes = (per_request - service) / idle
-        return service, max(0.0, float(np.median(wakes)))
+        return service, max(0.0, float(np.median(wakes))) if knows_wake(points, workers) else 0.0
+    if len(idle) < POINTS_MIN:
+        return None
     line = scipy.stats.theilslopes(per_request, idle)
     wake = max(0.0, float(line.slope))
     service = float(np.median(per_request - wake * idle))
     return (service, wake) if service > 0 else None
+
+
+def knows_wake(points: Sequence[Measured], workers: int) -> bool:
+    """Whether CPU time of enough points separates the wake-up from the halt."""
+    return len(_per_request(points, workers)[0]) >= POINTS_MIN
 
 
 def line_ranges(
@@ -52,7 +58,7 @@ def line_ranges(
 
     With a known peak that end is given, and the wake-up is known to what the points differ by.
     """
-    if line is None:
+    if line is None or not knows_wake(points, workers):
         return ()
     idle, per_request = _per_request(points, workers)
     if peak_rps is not None:

@@ -5,6 +5,7 @@ sojourn = outside + epoll queue(service: gamma(mean, cv), set-up when idle)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,10 @@ class EpollModel:
     def times(self, points: Sequence[Measured], costs: Costs) -> list[dict[str, float] | None]:
         """Times by quantity, ns, at every point; None where the model has no steady state."""
         lowest = self._lowest.rate_rps
-        most = self.setup.workers / costs.service_us * 1e6 * STABLE
+        # A worker has a connection more than another where they do not divide evenly.
+        connections = self.setup.connections
+        even = connections / math.ceil(connections / self.setup.workers)
+        most = even / costs.service_us * 1e6 * STABLE
         # The lowest load is a point as well: what has one rate is simulated once.
         asked = dict.fromkeys([lowest, *(point.rate_rps for point in points)])
         rates = [rate for rate in asked if rate < most]

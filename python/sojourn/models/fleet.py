@@ -35,8 +35,8 @@ class Fleet:
             says.
         utilisation: mean share of CPU time in use, shared fleet.
         utilisation_apart: the same with no neighbours.
-        neighbour_servers: of the first platform, that would do what neighbours do, mean over the
-            day.
+        neighbour_servers: of the platform whose work costs least, that would do what neighbours do,
+            mean over the day.
         root_p99_ns, root_p99_ns_apart: tail of root requests over the day; None: not finite.
         tco_usd: shared fleet.
         tco_apart_usd: service alone, and a second cluster for the neighbours' work.
@@ -70,7 +70,8 @@ def compare(
 ) -> Fleet:
     """Simulate `job` as it is and without neighbours, and price both.
 
-    A platform's own price replaces `costs.price_usd`; the second cluster is of the first platform.
+    A platform's own price replaces `costs.price_usd`. The second cluster is of the platform whose
+    work costs least: else the gain would depend on the order in which platforms are listed.
 
     Args:
         simulator: runs both.
@@ -98,10 +99,10 @@ def compare(
         job = {**job, "neighbour_slowdown": 1.0}
     shared = simulator.run("fleet", job)
     apart = simulator.run("fleet", {**job, "placement": "null"})
-    worth = _neighbour_servers(shared)
-    first = replace(costs, price_usd=shared["platforms"][0]["price_usd"])
+    cheapest = min(shared["platforms"], key=lambda one: _busy_usd(one, costs) / _capacity(one))
+    worth = _neighbour_servers(shared, _capacity(cheapest))
     tco = fleet_usd(shared, costs)
-    tco_apart = fleet_usd(apart, costs) + worth * first.server_usd(1)
+    tco_apart = fleet_usd(apart, costs) + worth * _busy_usd(cheapest, costs)
     return Fleet(
         servers=int(shared["job"]["servers"]),
         placement=str(shared["job"]["placement"]),
@@ -166,19 +167,25 @@ def fleet_usd(result: Result, costs: Costs) -> float:
     return usd
 
 
-def _neighbour_servers(result: Result) -> float:
-    """Servers of the first platform that do what all neighbours do.
+def _busy_usd(platform: Mapping[str, Any], costs: Costs) -> float:
+    """TCO of one of its servers that is always busy."""
+    return replace(costs, price_usd=platform["price_usd"]).server_usd(1)
+
+
+def _capacity(platform: Mapping[str, Any]) -> float:
+    return float(platform["capacity_rps"])
+
+
+def _neighbour_servers(result: Result, capacity_rps: float) -> float:
+    """Servers of that capacity that do what all neighbours do.
 
     A neighbour's throughput is a share of what it does alone on its own server, so a server of a
     weaker platform counts by its capacity.
     """
-    first: float = result["platforms"][0]["capacity_rps"]
-    return float(
-        sum(
-            one["servers"] * one["neighbour_throughput"] * one["capacity_rps"] / first
-            for one in result["platforms"]
-        )
+    work = (
+        one["servers"] * one["neighbour_throughput"] * _capacity(one) for one in result["platforms"]
     )
+    return float(sum(work) / capacity_rps)
 
 
 def _utilisation(result: Result) -> float:

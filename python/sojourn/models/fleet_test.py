@@ -57,6 +57,7 @@ def fleet_result(**job: Any) -> Fleet:
 
 def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest() -> None:
     """10·0.3 + 30·0.5·(200/400) = 10.5 servers of the first platform, as busy as can be.
+    Its work costs least.
 
     A server of the second platform does half the work, whatever it costs.
     """
@@ -73,6 +74,17 @@ def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest(
     assert (fleet.root_p99_ns, fleet.root_p99_ns_apart) == (1_000, 500)
     assert (fleet.verdict, fleet.reasons) == ("holds", ("both", "apart"))
     assert fleet_usd(fleet.shared, replace(Costs(), years=0.5)) < shared
+
+
+def test_the_order_of_platforms_changes_nothing() -> None:
+    class Turned(Platforms):
+        def run(self, command: Command, job: Mapping[str, Any], *options: str) -> Result:
+            result = super().run(command, job, *options)
+            return {**result, "platforms": result["platforms"][::-1]}
+
+    turned, fleet = compare(Turned("unused", 1), JOB, Costs()), fleet_result()
+    assert turned.gain == pytest.approx(fleet.gain)
+    assert turned.neighbour_servers == pytest.approx(fleet.neighbour_servers)
 
 
 @pytest.mark.parametrize("job", [{"said": "unknown"}, {"says": "unknown"}])

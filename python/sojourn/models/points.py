@@ -80,10 +80,19 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
             text = io.StringIO(disk.read_named(path).decode(), newline="")
             measured = [_of_row(row) for row in csv.DictReader(text)]
     except (*DAMAGE, OSError, csv.Error, StoreFault) as error:
-        raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
+        raise SpecFault(f"cannot read points: {why(error)}", at=str(path), fix=_FIX) from None
     if not measured:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
     return together(measured, quiet=quiet)
+
+
+def why(error: Exception) -> str:
+    """What is wrong with a file, in words, where Python's own text is a bare name or a number."""
+    if isinstance(error, KeyError):
+        return f"there is no '{error.args[0]}'"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return getattr(error, "what", "") or str(error) or type(error).__name__
 
 
 def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured]:

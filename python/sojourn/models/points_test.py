@@ -157,3 +157,13 @@ def test_a_run_that_the_lab_does_not_believe_is_read_as_such(tmp_path: Path) -> 
     assert [p.is_believed for p in read_points(tmp_path)] == [False, True]
     assert [p.cpu_share for p in read_points(tmp_path)] == [None, None]
     assert Measured(rate_rps=1, mean=1, p50=1, p95=1, p99=1).is_believed
+
+
+def test_a_fault_of_a_table_is_in_words(tmp_path: Path) -> None:
+    table = tmp_path / "points.csv"
+    for text, what in ((None, "No such file"), ("load,mean_ns\n1,1\n", "there is no 'rate_rps'")):
+        if text is not None:
+            table.write_text(text)
+        with pytest.raises(SpecFault, match=what) as caught:
+            read_points(table)
+        assert "Error(" not in caught.value.what

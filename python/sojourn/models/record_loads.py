@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from sojourn import disk
 from sojourn.errors import SpecFault, StoreFault
-from sojourn.models.points import Measured, of_result, together
+from sojourn.models.points import Measured, of_result, together, why
 from sojourn.plan import codec
-from sojourn.plan.points import Phase, Point
+from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.setting import LOAD, RATE, TWIN, Setting, level_text
 from sojourn.samples import read_json
 from sojourn.samples.names import SERVICE
@@ -76,7 +76,7 @@ def read(path: Path, *, quiet: float = 1.0) -> tuple[Loads, ...]:
         peaks = _grouped(every, called, Phase.PEAK, _peak)
         workers = _grouped(every, called, Phase.SWEEP, lambda _, folder: _workers(folder))
     except (*DAMAGE, OSError, StoreFault) as error:
-        raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
+        raise SpecFault(f"cannot read points: {why(error)}", at=str(path), fix=_FIX) from None
     if not sweeps:
         raise SpecFault("there are no points", at=str(path), fix="measure one with a sweep")
     return tuple(
@@ -149,12 +149,18 @@ def _grouped(
 
 
 def _measured(result: Result, folder: Path) -> Measured:
-    one = of_result(result)
-    return replace(one, is_believed=one.is_believed and _is_believed(folder))
+    """With the service's own CPU time if it was counted: others may have filled its CPUs."""
+    one, known, workers = of_result(result), _outcome(folder), _workers(folder)
+    is_believed = one.is_believed and (known is None or known.is_believed)
+    share = one.cpu_share
+    if known is not None and known.cpu_ns is not None and workers is not None:
+        share = known.cpu_ns * float(result["achieved_rps"]) / 1e9 / workers
+    return replace(one, is_believed=is_believed, cpu_share=share)
 
 
 def _peak(result: Result, folder: Path) -> tuple[bool, float]:
-    is_believed = result.get("verdict") != "unknown" and _is_believed(folder)
+    known = _outcome(folder)
+    is_believed = result.get("verdict") != "unknown" and (known is None or known.is_believed)
     return is_believed, float(result["achieved_rps"])
 
 
@@ -164,12 +170,12 @@ def _median(peaks: Sequence[tuple[bool, float]]) -> float | None:
     return median(chosen) if chosen else None
 
 
-def _is_believed(folder: Path) -> bool:
-    """Whether the lab believes a point; an outcome that cannot be read says nothing against it."""
+def _outcome(folder: Path) -> Outcome | None:
+    """What the lab says of a point; one that cannot be read says nothing against it."""
     try:
-        return columns.read(folder / OUTCOME).is_believed
+        return columns.read(folder / OUTCOME)
     except (*DAMAGE, OSError, StoreFault):
-        return True
+        return None
 
 
 def _workers(folder: Path) -> int | None:

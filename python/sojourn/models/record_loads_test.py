@@ -132,11 +132,25 @@ def test_a_run_that_the_lab_does_not_believe_is_left_out(
     monkeypatch.setattr(
         columns,
         "read",
-        lambda path: SimpleNamespace(is_believed=path.parent != disturbed),
+        lambda path: SimpleNamespace(is_believed=path.parent != disturbed, cpu_ns=None),
     )
     (one,) = read(tmp_path)
     assert [point.runs for point in one.points] == [1]
     assert one.points[0].is_believed
+
+
+def test_cpu_time_is_that_of_the_service_and_not_of_all_who_used_its_cpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others filled both CPUs; the two workers took 40 µs of each of 10,000 requests/s."""
+    folder = put(tmp_path, "sweep", 10_000, load=0.5)
+    result = json.loads((folder / "load.json").read_text())
+    (folder / "load.json").write_text(json.dumps({**result, "checks": {"server_idle_share": 0.0}}))
+    monkeypatch.setattr(columns, "read", lambda _: SimpleNamespace(is_believed=True, cpu_ns=40e3))
+    assert read(tmp_path)[0].points[0].cpu_share == 1, "how many workers it has is not known"
+    facts = {"workers": 2, "placement": {"server": [0, 1]}}
+    (folder / "service.json").write_text(json.dumps(facts))
+    assert read(tmp_path)[0].points[0].cpu_share == pytest.approx(0.2)
 
 
 def test_loads_that_rest_on_doubtful_runs_alone_are_counted(tmp_path: Path) -> None:

@@ -118,6 +118,29 @@ def gain(costs: Costs, load: float, throughput: float) -> float:
     return _over_shared(costs, costs.server_usd(load) + throughput * costs.server_usd(1))
 
 
+def used_gain(costs: Costs, busy: float, batch: float) -> float:
+    """The same for batch work of which the CPU time is known, as a share of the machine's.
+
+    L32 has neighbours that use all that the service leaves, so its shared servers are always busy.
+    Batch work that is held back leaves them idle for a part of the time, and idle time costs less
+    energy. What the service uses more of because of the batch work is left out.
+
+    Args:
+        costs: the cost model.
+        busy: CPU time of the service alone.
+        batch: CPU time of the batch work beside it. Apart it needs as many busy servers.
+
+    >>> used_gain(Costs(), 0.4, 0.6) == gain(Costs(), 0.4, 0.6)
+    True
+    >>> f"{used_gain(Costs(), 0.4, 0.05):.3f}, {gain(Costs(), 0.4, 0.05):.3f}"
+    '0.043, -0.104'
+    """
+    if not 0 <= batch <= 1:
+        raise SpecFault(f"batch is {batch:g}", at="batch", fix="give 0 to 1")
+    apart = costs.server_usd(busy) + batch * costs.server_usd(1)
+    return _over_shared(costs, apart, min(1.0, busy + batch))
+
+
 def shared_gain(costs: Costs, core_share: float, load: float, throughput: float = 1.0) -> float:
     """The same where the service has cores of its own and its neighbours the rest (L33, L34).
 
@@ -146,8 +169,8 @@ def shared_gain(costs: Costs, core_share: float, load: float, throughput: float 
     return _over_shared(costs, neighbours + core_share * load * costs.server_usd(1))
 
 
-def _over_shared(costs: Costs, apart_usd: float) -> float:
-    shared_usd = costs.server_usd(1)
+def _over_shared(costs: Costs, apart_usd: float, used: float = 1.0) -> float:
+    shared_usd = costs.server_usd(used)
     if shared_usd == 0:
         raise SpecFault(
             "a server costs nothing, so there is no gain to compute",
@@ -198,33 +221,47 @@ class Swing:
         return abs(self.gain_high - self.gain_low)
 
 
-def tornado(costs: Costs, load: float, throughput: float, share: float = 0.2) -> Sequence[Swing]:
-    """One parameter at a time, down and up by `share`; the widest bar first."""
+def tornado(
+    costs: Costs, load: float, throughput: float, share: float = 0.2, *, core_share: float = 1.0
+) -> Sequence[Swing]:
+    """One parameter at a time, down and up by `share`; the widest bar first.
+
+    Args:
+        costs: the cost model.
+        load: of the service.
+        throughput: what neighbours achieve beside it. On cores of its own the gain of L34 leaves it
+            out, so the load is changed instead.
+        share: of each parameter.
+        core_share: share of the cores that the service has.
+
+    >>> [s.low for s in tornado(Costs(), 0.5, 0.9, core_share=0.5) if s.name == "load"]
+    [0.4]
+    """
     if not 0 < share < 1:
         raise SpecFault(f"share is {share:g}", at="share", fix="give a share between 0 and 1")
-    swings = [_swing(costs, field.name, load, throughput, share) for field in fields(costs)]
-    low, high = throughput * (1 - share), min(1.0, throughput * (1 + share))
-    swings.append(
-        Swing(
-            name="throughput",
-            low=low,
-            high=high,
-            gain_low=gain(costs, load, low),
-            gain_high=gain(costs, load, high),
-        )
-    )
+    name, value = ("throughput", throughput) if core_share == 1 else ("load", load)
+
+    def gained(costs: Costs, value: float) -> float:
+        if core_share == 1:
+            return gain(costs, load, value)
+        return shared_gain(costs, core_share, value)
+
+    swings = []
+    for field in fields(costs):
+        low, high = _ends(field.name, getattr(costs, field.name), share)
+        ends = [gained(replace(costs, **{field.name: end}), value) for end in (low, high)]
+        swings.append(_swing(field.name, (low, high), ends))
+    own = _ends(name, value, share)
+    swings.append(_swing(name, own, [gained(costs, end) for end in own]))
     return sorted(swings, key=lambda swing: (-swing.width, swing.name))
 
 
-def _swing(costs: Costs, name: str, load: float, throughput: float, share: float) -> Swing:
-    value = getattr(costs, name)
-    low, high = value * (1 - share), value * (1 + share)
-    if name == "idle_ratio":
-        high = min(1.0, high)
-    return Swing(
-        name=name,
-        low=low,
-        high=high,
-        gain_low=gain(replace(costs, **{name: low}), load, throughput),
-        gain_high=gain(replace(costs, **{name: high}), load, throughput),
-    )
+def _ends(name: str, value: float, share: float) -> tuple[float, float]:
+    """The value, changed by the share down and up; a share of a whole is at most 1."""
+    high = value * (1 + share)
+    is_share = name in ("idle_ratio", "throughput", "load")
+    return value * (1 - share), min(1.0, high) if is_share else high
+
+
+def _swing(name: str, ends: tuple[float, float], gains: Sequence[float]) -> Swing:
+    return Swing(name=name, low=ends[0], high=ends[1], gain_low=gains[0], gain_high=gains[1])

@@ -89,6 +89,32 @@ def test_gain_falls_when_the_neighbour_achieves_less() -> None:
     assert gains[0] < 0, "a neighbour that does nothing only burns power"
 
 
+def test_what_is_held_back_is_not_paid_for() -> None:
+    """Fewer chassis for the same CPU time: it never costs more, whatever the batch work has."""
+    for busy in (0.1, 0.5, 0.9):
+        gains = [tco.used_gain(Costs(), busy, batch / 100) for batch in range(101)]
+        assert gains[0] == 0
+        assert gains == sorted(gains)
+    # By hand: 3,050.15 + 1,050.15 · use; 0.1 of a busy server is 410.03.
+    assert tco.used_gain(Costs(), 0.4, 0.1) == pytest.approx(
+        (3050.15 + 0.4 * 1050.15 + 410.03) / (3050.15 + 0.5 * 1050.15) - 1, abs=1e-5
+    )
+    with pytest.raises(SpecFault):
+        tco.used_gain(Costs(), 0.4, 1.1)
+
+
+def test_a_tornado_of_cores_of_its_own_names_the_load() -> None:
+    """Neighbours' throughput is no part of L34's gain, and 0.2 no throughput at all."""
+    swings = {swing.name: swing for swing in tco.tornado(Costs(), 0.4, 0.9, core_share=0.5)}
+    assert "throughput" not in swings
+    assert (swings["load"].low, swings["load"].high) == pytest.approx((0.32, 0.48))
+    for load, got in ((0.32, swings["load"].gain_low), (0.48, swings["load"].gain_high)):
+        assert got == tco.shared_gain(Costs(), 0.5, load)
+    assert swings["price_usd"].gain_low == tco.shared_gain(Costs(price_usd=1600), 0.5, 0.4)
+    full = {swing.name: swing for swing in tco.tornado(Costs(), 0.9, 0.9, core_share=0.5)}
+    assert full["load"].high == 1.0
+
+
 def test_energy_is_that_of_the_idle_and_the_busy_share() -> None:
     """0.3 kW · (0.5 + 0.5 · 0.4) for three years of 8,760 hours."""
     assert Costs().energy_kwh(0.4) == pytest.approx(0.3 * 0.7 * 8_760 * 3)

@@ -71,7 +71,7 @@ def next_peak(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -
     for repeat in range(study.run.peak_repeats):
         cell = Cell(service.label, Phase.PEAK, repeat)  # no load is set: as fast as it goes
         tried = done.at(repeat, cell.setting)
-        if len(tried) <= study.run.retries and not any(map(_is_valid, tried)):
+        if len(tried) <= study.run.retries and not any(map(is_valid, tried)):
             return make.point(
                 study,
                 cell,
@@ -92,7 +92,7 @@ def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
         and o.point.offered_rps is None
         and o.achieved_rps > 0
     ]
-    valid = [o for o in runs if _is_valid(o)]
+    valid = [o for o in runs if is_valid(o)]
     rates = [o.achieved_rps for o in valid or runs]
     if not rates:
         return None
@@ -119,13 +119,13 @@ def exceeded(axis: Axis, outcomes: Sequence[Outcome]) -> float | None:
         for o in outcomes
         if o.point.phase in (Phase.SWEEP, Phase.SEARCH)
         and o.point.offered_rps is not None
-        and _is_valid(o)
+        and is_valid(o)
     ]
     most = max(rates, default=0.0)
     return most if most > ABOVE * axis.hi_rps else None
 
 
-def _is_valid(outcome: Outcome) -> bool:
+def is_valid(outcome: Outcome) -> bool:
     """Whether a run says how fast the server is; another attempt is made at one that does not."""
     return outcome.verdict is not Verdict.UNKNOWN and not _failed(outcome)
 

@@ -68,6 +68,8 @@ class Curve:
         rises: chance of going from level to level in a step, by slope, (slopes, levels, levels).
         turns: chance of going from slope to slope in a step, (slopes, slopes).
         spreads: a start's level given the median one, (slopes, habits, levels, padded levels).
+        below: that a start is below each edge of the padded levels, (edges, slopes, habits,
+            levels): the sums of `spreads`, with the edges first because they are read one by one.
         weights: of the habits (capacity spread and drift), (habits,).
         logit: of the share at a padded level where the floor is 0, (padded levels,).
         edges: logit, less the target's, between levels, (levels + 1,).
@@ -79,6 +81,7 @@ class Curve:
     rises: Floats
     turns: Floats
     spreads: Floats
+    below: Floats
     weights: Floats
     logit: Floats
     edges: Floats
@@ -92,13 +95,15 @@ def curve(q: float) -> Curve:
     logit: Floats = (np.arange(-PAD, LEVELS + PAD, dtype=float) - AT_TARGET) * LEVEL
     logit += math.log((1 - q) / q)
     habits = [(sd, drift, w) for sd in CAPACITY_SD for drift, w in DRIFT_SD]
+    spreads = np.array([[_spread(logit, *h, slope) for h in habits] for slope in SLOPES])
     return Curve(
         grid=grid,
         floor=_floor(grid),
         first=first / first.sum(),
         rises=np.array([_rises(slope) for slope in SLOPES]),
         turns=_turns(len(SLOPES)),
-        spreads=np.array([[_spread(logit, *h, slope) for h in habits] for slope in SLOPES]),
+        spreads=spreads,
+        below=sums(spreads),
         weights=np.array([weight for *_, weight in habits]) / len(CAPACITY_SD),
         logit=logit,
         edges=(np.arange(LEVELS + 1, dtype=float) - AT_TARGET - 0.5) * LEVEL,
@@ -124,6 +129,12 @@ def reaching(q: float, least: float, most: float) -> Curve:
     upper = np.geomspace(top, most, above + 1)[1:] if above > 0 else np.empty(0)
     grid = np.asarray(np.concatenate([lower, whole.grid, upper]), np.float64)
     return replace(whole, grid=grid, floor=_floor(grid))
+
+
+def sums(spreads: Floats) -> Floats:
+    """That a start is below each edge of the padded levels, as `Curve.below` has it."""
+    below = np.concatenate([np.zeros((*spreads.shape[:3], 1)), np.cumsum(spreads, axis=3)], axis=3)
+    return np.ascontiguousarray(np.moveaxis(below, 3, 0))
 
 
 def _floor(grid: Floats) -> Floats:

@@ -17,13 +17,13 @@ draft-vpolak-bmwg-plrsearch, for one Bayesian fit over all trials.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sojourn import late
-from sojourn.plan import evidence
+from sojourn.plan import evidence, starts
 from sojourn.plan.curve import Curve, Floats, reaching
 from sojourn.plan.evidence import Sizes, Trial
 
@@ -44,11 +44,18 @@ class Posterior:
 
     Attributes:
         rps: loads, requests/s, ascending.
-        holds: probability that each meets the target; never rises with load.
+        holds: probability that the median start meets the target at each; never rises with load.
+        starts: the same of one further start (`starts`).
     """
 
     rps: tuple[float, ...]
     holds: tuple[float, ...]
+    starts: tuple[float, ...] = ()
+
+    @property
+    def of_one(self) -> Posterior:
+        """What one further start carries, in place of the median one."""
+        return Posterior(self.rps, self.starts)
 
     def load_at(self, p: float) -> float:
         """The load below which the border lies with probability `p`, requests/s.
@@ -93,36 +100,17 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
         bound_s: of the QoS target, s.
         q: its quantile: a share 1 − q may miss the bound.
     """
-    return read(trials, peak_rps, bound_s, q, _holds)
-
-
-def read(
-    trials: tuple[Trial, ...],
-    peak_rps: float,
-    bound_s: float,
-    q: float,
-    meets: Callable[[Curve, Floats, Floats], Floats],
-) -> Posterior:
-    """What the states of the curve say, by `meets`, at each load.
-
-    Args:
-        trials: and the next three as for `border`.
-        peak_rps: scale of the grid.
-        bound_s: of the target, s.
-        q: its quantile.
-        meets: probability at each load, (loads,), from the prior, the states at every load and the
-            logarithm of each habit's evidence.
-    """
     shares = [trial.rps / peak_rps for trial in trials] or [1.0]
     prior = reaching(q, min(shares), max(shares))
     seen = evidence.sizes(trials, bound_s)
     at = _places(prior, trials, peak_rps)
-    as_seen, as_feared = _solve(prior, trials, at, seen, meets)
-    middle = float(prior.grid[np.argmin(np.abs(as_seen - 0.5))]) * peak_rps
+    as_seen, as_feared = _solve(prior, trials, at, seen)
+    middle = float(prior.grid[np.argmin(np.abs(as_seen[0] - 0.5))]) * peak_rps
     unseen = 1 / (1 + seen.at(middle)[1])
-    holds = (1 - unseen) * as_seen + unseen * as_feared
-    holds = np.minimum.accumulate(np.clip(holds, 0.0, 1.0))
-    return Posterior(tuple(map(float, prior.grid * peak_rps)), tuple(map(float, holds)))
+    both = (1 - unseen) * as_seen + unseen * as_feared
+    both = np.minimum.accumulate(np.clip(both, 0.0, 1.0), axis=1)
+    holds, of_one = (tuple(map(float, each)) for each in both)
+    return Posterior(tuple(map(float, prior.grid * peak_rps)), holds, of_one)
 
 
 def _places(prior: Curve, trials: Sequence[Trial], peak_rps: float) -> list[int]:
@@ -136,25 +124,27 @@ def _solve(
     trials: Sequence[Trial],
     at: Sequence[int],
     seen: Sizes,
-    meets: Callable[[Curve, Floats, Floats], Floats],
 ) -> list[Floats]:
-    """Probability that each load meets the target, (loads,): by clusters as seen, and as feared.
+    """Probability that each load meets the target: by clusters as seen, and as feared.
 
-    One pass over the grid solves both sizes of clusters: to it they are so many habits more.
+    Shape (2, loads): of the median start, and of one further start. One pass over the grid solves
+    both sizes of clusters: to it they are so many habits more.
     """
     each = [_state_likelihoods(prior, trials, at, seen, size) for size in (1.0, UNSEEN)]
     texts = {j: np.concatenate([likely[j] for likely, _ in each], axis=1) for j in set(at)}
     count = len(prior.weights)
     states, evidences = _forward_backward(prior, texts, habits=count * len(each))
-    return [
-        meets(prior, states[:, :, first : first + count], evidences[first : first + count] + scale)
-        for first, (_, scale) in zip(range(0, len(evidences), count), each, strict=True)
-    ]
+    results = []
+    for first, (_, scale) in zip(range(0, len(evidences), count), each, strict=True):
+        own = slice(first, first + count)
+        now, habits = states[:, :, own], of_habits(prior, evidences[own] + scale)
+        results.append(np.array([_holds(prior, now, habits), starts.meets(prior, now, habits)]))
+    return results
 
 
-def _holds(prior: Curve, states: Floats, evidences: Floats) -> Floats:
+def _holds(prior: Curve, states: Floats, habits: Floats) -> Floats:
     """Probability that the median start meets the target at each load, (loads,)."""
-    levels = np.einsum("jdhl,h->jl", states, of_habits(prior, evidences))
+    levels = np.einsum("jdhl,h->jl", states, habits)
     below = np.concatenate([np.zeros((len(levels), 1)), np.cumsum(levels, axis=1)], axis=1)
     rows = zip(prior.floor, below, strict=True)
     return np.array([np.interp(-floor, prior.edges, row) for floor, row in rows])

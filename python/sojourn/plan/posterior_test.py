@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         rises=chances(slopes, levels, levels),
         turns=chances(slopes, slopes),
         spreads=np.zeros((slopes, habits, levels, 1)),
+        below=np.zeros((2, slopes, habits, levels)),
         weights=chances(habits),
         logit=np.zeros(1),
         edges=np.zeros(levels + 1),
@@ -76,6 +78,22 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         whole = total[0].sum()
         assert evidences[habit] == pytest.approx(math.log(whole))
         assert states[:, :, habit] == pytest.approx(total / whole)
+
+
+def test_one_pass_over_the_curve_says_what_the_median_start_and_what_one_start_carries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passes, solved = [], posterior._forward_backward
+
+    def counted(*args: Any, **names: Any) -> tuple[Floats, Floats]:
+        passes.append(1)
+        return solved(*args, **names)
+
+    monkeypatch.setattr(posterior, "_forward_backward", counted)
+    result = posterior_of(*[clean(0.701)] * 8, *[over(0.801)] * 4)
+    assert passes == [1]
+    assert 0 < result.of_one.load_at(0.1) < result.load_at(0.5)
+    assert len(passes) == 1
 
 
 def test_rows_of_chances_add_to_one() -> None:
@@ -157,18 +175,14 @@ def test_a_higher_floor_leaves_fewer_levels_that_hold_exactly_as_many_as_it_take
     prior = curve(0.99)
     seen = evidence.sizes((), 1e-3)
     flat = replace(prior, floor=np.zeros_like(prior.floor))
-    as_is = posterior._solve(flat, (), (), seen, posterior._holds)[0]
-    raised = posterior._solve(
-        replace(flat, floor=flat.floor + LEVEL), (), (), seen, posterior._holds
-    )[0]
-    fewer = posterior._solve(
-        replace(flat, edges=flat.edges + LEVEL), (), (), seen, posterior._holds
-    )[0]
+    as_is = posterior._solve(flat, (), (), seen)[0][0]
+    raised = posterior._solve(replace(flat, floor=flat.floor + LEVEL), (), (), seen)[0][0]
+    fewer = posterior._solve(replace(flat, edges=flat.edges + LEVEL), (), (), seen)[0][0]
     assert raised == pytest.approx(fewer)
     assert (raised < as_is).all()
     assert (np.diff(as_is) <= 1e-12).all()
     # With the floor that rises with load the border comes earlier than without.
-    assert (posterior._solve(prior, (), (), seen, posterior._holds)[0][1:] < as_is[1:]).all()
+    assert (posterior._solve(prior, (), (), seen)[0][0][1:] < as_is[1:]).all()
 
 
 def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None:
@@ -184,7 +198,7 @@ def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None
             now = prior.turns.T @ risen
         below = np.concatenate([[0.0], np.cumsum(now.sum(axis=0))])
         wanted.append(np.interp(-prior.floor[j], prior.edges, below))
-    result = posterior._solve(prior, (), (), seen, posterior._holds)[0]
+    result = posterior._solve(prior, (), (), seen)[0][0]
     assert result == pytest.approx(np.array(wanted), abs=1e-9)
     assert levels == 56
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from sojourn.plan import design
+from sojourn.plan.failures import is_failed
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.questions import Questions
@@ -115,16 +116,22 @@ def _shortfalls(study: Study, points: Sequence[Point], questions: Questions) -> 
 
 
 def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """Time around a point and time of a restart, s: as they were so far, else as is usual."""
+    """Time around a point and time of a restart, s: as they were so far, else as is usual.
+
+    A point of which nothing was measured ended early, and after it the service starts anew.
+    """
     values: list[float] = []
     fresh: list[float] = []
     life = ""
     for outcome in outcomes:
         point = outcome.point
+        if is_failed(outcome):
+            life = ""
+            continue
         more_s = outcome.wall_s - point.measure_s - point.warmup_s
         (values if point.life == life else fresh).append(more_s)
         life = point.life
-    around_s = median(values) if values else AROUND_S
+    around_s = max(0.0, median(values)) if values else AROUND_S
     return around_s, max(0.0, median(fresh) - around_s) if fresh else RESTART_S
 
 

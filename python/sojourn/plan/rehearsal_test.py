@@ -6,11 +6,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from sojourn import spec
+from sojourn.errors import RunFault
 from sojourn.plan import Outcome, Phase, Point, evidence
+from sojourn.plan.failures import measured_nothing
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearsal import (
@@ -94,6 +97,19 @@ def test_times_around_a_point_are_those_that_were_seen() -> None:
     assert starts
     wanted = sum(p.measure_s + p.warmup_s + 3.0 for p in ahead.points) + 4.0 * starts
     assert ahead.wall_s == pytest.approx(wanted)
+
+
+def test_a_service_that_did_not_start_makes_no_point_of_what_is_to_come_shorter() -> None:
+    of, outcomes = study(profile="quick"), list[Outcome]()
+    for _ in range(2):
+        point = Planner(of, PLANS).next(outcomes)
+        assert point is not None
+        failed = measured_nothing(point, Path("x"), RunFault("it died", at="x", fix="see its log"))
+        outcomes.append(replace(failed, wall_s=0.5))
+    left = rehearse(of, PLANS, outcomes)
+    for one, wall_s in zip(left.points, left.walls_s, strict=True):
+        assert wall_s >= one.warmup_s + one.measure_s + AROUND_S - 1e-9
+    assert len(left.points) == len(rehearse(of, PLANS).points)
 
 
 def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import EXCURSION, Trial, trials
+from sojourn.plan.ladder import FLOOR
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.posterior import Posterior, border
 from sojourn.plan.setting import RATE, Setting
@@ -181,8 +182,19 @@ def _probe(asked: _Asked, experienced: Known, undisturbed: Known) -> Point | Non
     if now is None:
         rps = BLIND[turn % len(BLIND)] * asked.axis.rps
     else:
-        rps = now.within(QUANTILES[turn % len(QUANTILES)])
+        rps = _quantile(now, QUANTILES[turn % len(QUANTILES)], asked.axis)
     return asked.point(Phase.SEARCH, rps, spec.probe_s)
+
+
+def _quantile(now: Posterior, p: float, axis: Axis) -> float:
+    """A load at a quantile of the border; where even the lowest may fail, half of that.
+
+    The grid reaches down to each load that was run, so the next quantile may lie lower still.
+    """
+    if now.load_at(p) > 0:
+        return now.within(p)
+    lowest = now.rps[0]
+    return max(lowest / 2, min(lowest, FLOOR * axis.rps))
 
 
 def _are_apart(experienced: Posterior | None, undisturbed: Posterior | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -255,3 +256,42 @@ def test_where_the_machine_decides_both_borders_are_probed() -> None:
         o for o in of_phase(outcomes, Phase.SEARCH) if (o.point.offered_rps or 0) < BORDER_RPS / 2
     ]
     assert min(len(near), len(far)) >= 3, "turn by turn"
+
+
+def of_low_border(capacity_rps: float) -> tuple[list[Outcome], Search]:
+    """A closed loop is served much faster than requests within the bound are."""
+    server = Simulated(capacity_rps=capacity_rps, restart_sd=0.03)
+
+    def measure(point: Point) -> Outcome:
+        outcome = server.measure(point)
+        return replace(outcome, achieved_rps=1e5) if point.offered_rps is None else outcome
+
+    _, outcomes, result = played(
+        measure, 'services.memcached.measure=["max_load"]', "services.memcached.qos.bound=2ms"
+    )
+    return of_phase(outcomes, Phase.SEARCH), result
+
+
+def test_a_border_below_the_grid_is_sought_there() -> None:
+    """The grid began at 12 % of the peak, and every probe was made there."""
+    _, result = of_low_border(6e3)
+    assert result.interval_rps is not None
+    lo, hi = result.interval_rps
+    assert 0 < lo <= 6e3 - math.log(100) / 2e-3 <= hi < 0.12e5
+
+
+def test_where_nothing_holds_probes_go_down() -> None:
+    probes, result = of_low_border(1.0)
+    assert result.interval_rps == (0, 0)
+    loads = [probe.point.offered_rps or 0.0 for probe in probes]
+    assert min(loads) < 0.02e5
+    assert loads.count(min(loads)) == 1
+
+
+@pytest.mark.parametrize(
+    ("lowest", "rps"), [(1e3, 500.0), (30.0, 20.0), (20.0, 20.0), (10.0, 10.0)]
+)
+def test_no_probe_goes_below_a_hundredth_of_the_peak(lowest: float, rps: float) -> None:
+    now = Posterior(rps=(lowest, 2 * lowest), holds=(0.4, 0.01))
+    assert plan_search._quantile(now, 0.5, AXIS) == rps
+    assert plan_search._quantile(now, 0.8, AXIS) == now.within(0.8) > lowest

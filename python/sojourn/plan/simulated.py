@@ -66,7 +66,9 @@ def _draw(seed: int, name: str) -> random.Random:
 
 
 def _binomial(draw: random.Random, n: float, p: float) -> float:
-    """By the normal where it is one, else by its Poisson limit."""
+    """By the normal where it is one, else by the Poisson limit of what is rarer."""
+    if p > 0.5:
+        return max(0.0, n - _binomial(draw, n, 1 - p))
     mean = n * p
     if mean * (1 - p) > 50:
         return max(0.0, draw.gauss(mean, (mean * (1 - p)) ** 0.5))

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from sojourn import late
 from sojourn.plan.curve import AT_TARGET, LEVEL, PAD, Curve, Floats
-from sojourn.plan.evidence import Trial
-from sojourn.plan.posterior import Posterior, of_habits, read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,38 +18,30 @@ else:
     np = late.module("numpy")
 
 
-def of_one(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: float) -> Posterior:
-    """With which probability a further start meets the target at each load.
+def meets(prior: Curve, states: Floats, habits: Floats) -> Floats:
+    """Probability that a further start meets the target at each load, (loads,).
 
     Args:
-        trials: of one service, each of a start.
-        peak_rps: its closed-loop peak; the scale of the grid of loads.
-        bound_s: of the QoS target, s.
-        q: its quantile.
+        prior: of the curve; says how starts lie around the median one.
+        states: of the curve, (loads, slopes, habits, levels).
+        habits: how probable each is, (habits,).
     """
-    return read(trials, peak_rps, bound_s, q, _meets)
+    weighed = (states * habits[None, None, :, None]).reshape(len(states), -1)
+    below = prior.below.reshape(len(prior.below), -1)
+    values = [_at(-floor, below, now) for floor, now in zip(prior.floor, weighed, strict=True)]
+    return np.array(values)
 
 
-def _meets(prior: Curve, states: Floats, evidences: Floats) -> Floats:
-    """Probability at each load, (loads,), by how starts lie around the median one.
+def _at(logit: float, below: Floats, now: Floats) -> float:
+    """Probability that a start's level is below this logit, linear between edges.
 
-    Shapes: states (loads, slopes, habits, levels), evidences (habits,).
+    Args:
+        logit: less the target's.
+        below: that a start is below each edge, (edges, states).
+        now: how probable each state is, (states,).
     """
-    below = np.cumsum(prior.spreads, axis=3)  # of a start's level, (slopes, habits, levels, padded)
-    below = np.concatenate([np.zeros((*below.shape[:3], 1)), below], axis=3)
-    edges = (np.arange(below.shape[3], dtype=float) - PAD - AT_TARGET - 0.5) * LEVEL
-    weighed = states * of_habits(prior, evidences)[None, None, :, None]
-    return np.array(
-        [
-            float((now * _at(-floor, edges, below)).sum())
-            for floor, now in zip(prior.floor, weighed, strict=True)
-        ]
-    )
-
-
-def _at(logit: float, edges: Floats, below: Floats) -> Floats:
-    """Probability that a level is below this logit, linear between edges."""
-    place = float(np.clip((logit - edges[0]) / LEVEL, 0.0, len(edges) - 1.0))
-    first = min(int(place), len(edges) - 2)
-    part = place - first
-    return np.asarray((1 - part) * below[..., first] + part * below[..., first + 1], np.float64)
+    first_edge = (-PAD - AT_TARGET - 0.5) * LEVEL
+    place = min(max((logit - first_edge) / LEVEL, 0.0), len(below) - 1.0)
+    first = min(int(place), len(below) - 2)
+    low, high = below[first : first + 2] @ now
+    return float(low + (place - first) * (high - low))

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sojourn.text.cut import cut
+from sojourn.visible import visible
+
 SIGNS = {"shown": "●", "open": "○"}
 NAME_MAX = 32
 FIELD_MIN = 10  # columns that are left to the dots, at least
@@ -44,19 +47,16 @@ def lines(rows: Sequence[Row], width: int, *, one: float | None = 1.0) -> Iterat
         one: a number that is marked in every row, and stays on the axis; None for none.
     """
     report = max((len(row.words) for row in rows), default=0)
-    longest = max((len(row.name) for row in rows), default=0)
+    longest = max((len(visible(row.name)) for row in rows), default=0)
     wide = min(NAME_MAX, longest, width - report - 2)
     left = wide + 2 + report + 2
     field = width - left
     drawn = field >= FIELD_MIN
     ends = _ends(rows, one)
-    for row in rows:
+    names = cut([visible(row.name) for row in rows], wide)
+    for name, row in zip(names, rows, strict=True):
         dots = f"  {_field(row, field, ends, one)}" if drawn and ends else ""
-        yield f"{_cut(row.name, wide):<{wide}}  {row.words:<{report}}{dots}".rstrip()
-
-
-def _cut(name: str, wide: int) -> str:
-    return name if len(name) <= wide else f"{name[: wide - 1]}…"
+        yield f"{name:<{wide}}  {row.words:<{report}}{dots}".rstrip()
 
 
 def _ends(rows: Iterable[Row], one: float | None) -> tuple[float, float] | None:
@@ -98,5 +98,7 @@ def _field(row: Row, field: int, ends: tuple[float, float], one: float | None) -
             cells[at] = "┼" if cells[at] == "│" else "─"
         cells[0] = "<" if row.lo < lo else cells[0]
         cells[-1] = ">" if row.hi > hi else cells[-1]
-    cells[column(row.at)] = SIGNS[row.sign]
+    # A number beyond the axis is beside the arrow, and not under it.
+    inside = min(max(column(row.at), int(row.at < lo)), field - 1 - int(row.at > hi))
+    cells[inside] = SIGNS[row.sign]
     return "".join(cells).rstrip()

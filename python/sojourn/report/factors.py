@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sojourn.findings.effects import Effect, FactorFinding
-from sojourn.report import platforms, show
+from sojourn.report import factor_words, platforms, show
+from sojourn.report.ratios import named
 
 FAR = 1e-3
+WHOLE = 76  # columns in which a row of the table fits, its remark perhaps cut
+FORM, NARROW = "{:<28} {:>8}  {:<17} {:<9} {}", "{:<28} {:>8}  {:<17}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ def _row(factor: FactorFinding, effect: Effect) -> Row:
     of_all = "all runs" if ends else "–"
     return Row(
         what=effect.what,
-        beside=f"{factor.name} = {effect.level} to {effect.base}",
+        beside=f"{named(factor.key, effect.level)} to {named(factor.key, effect.base)}",
         ratio=_ratio(effect),
         interval=f"{_end(ends.lo)}–{_end(ends.hi)}, {show.share(effect.coverage)}" if ends else "–",
         basis=f"{count} block{'' if count == 1 else 's'}" if count else of_all,
@@ -70,8 +73,9 @@ def _end(ratio: float) -> str:
 def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
     """The effects as text: a sentence and a table for each factor and service."""
     for factor in findings:
-        yield f"{factor.name}, {factor.service} ".ljust(width, "=")
-        yield from textwrap.wrap(factor.sentence, width)
+        yield from show.wrapped(show.ruled(f"{factor.name}, {factor.service}", width), width)
+        for message in factor_words.sentences(factor):
+            yield from textwrap.wrap(message, width)
         if factor.paper:
             yield from textwrap.wrap(f"the papers: {factor.paper}", width)
         yield ""
@@ -89,12 +93,19 @@ def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
 
 
 def _table(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:
-    form = "{:<28} {:>8}  {:<17} {:<9} {}"
+    """A line for each number; of several levels each has its lines below its name."""
+    form = FORM if width >= WHOLE else NARROW
     yield form.format("number", "ratio", "interval", "rests on", "remark").rstrip()
+    level = ""
     for row in known:
-        more = (row.beside, row.remark) if has_levels else (row.remark,)
-        line = form.format(row.what, row.ratio, row.interval, row.basis, show.sentences(more))
+        if has_levels and row.beside != level:
+            level = row.beside
+            yield from textwrap.wrap(f"{level}:", width)
+        line = form.format(row.what, row.ratio, row.interval, row.basis, row.remark).rstrip()
         yield line[: width - 1].rstrip() + ("…" if len(line) > width else line[width - 1 :])
+        if form == NARROW:
+            more = show.sentences((row.basis, row.remark))
+            yield from textwrap.wrap(more, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def _platforms(factor: FactorFinding, width: int) -> Iterator[str]:

@@ -73,8 +73,8 @@ def test_one_factor_is_shown_by_colour_and_another_by_panels() -> None:
     assert two.facet_min
     assert "facet" in two.chart
     rows = json.loads(json.dumps(two.chart["datasets"]))["rows"]
-    assert {row["level"] for row in rows} == {"1", "2"}
-    assert {row["panel"] for row in rows} == {"size = small", "size = large"}
+    assert {row["level"] for row in rows} == {"1 thread", "2 threads"}
+    assert {row["panel"] for row in rows} == {"size small", "size large"}
     assert two.table.columns[:2] == ("threads", "size")
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from sojourn.findings.effects import Effect, Trend
 from sojourn.findings.findings import Findings
-from sojourn.report import parts, tiles
+from sojourn.report import factor_words, labels, parts, tiles
 
 MOST = 59
 FACTORS_FIRST = 3
@@ -15,7 +15,7 @@ FACTORS_FIRST = 3
 def of(findings: Findings) -> str:
     """What the study came to; the shorter form where the longer does not fit."""
     own = [text for kind in parts.sections() if (text := kind.study_answer(findings))]
-    answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
+    answers = [f"{labels.called(s)} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
     checked = ", ".join(filter(None, (kind.study_words(findings) for kind in parts.sections())))
@@ -45,7 +45,17 @@ def beneath(findings: Findings) -> tuple[str, ...]:
         if not kind.study_words(findings)  # else it is in the headline
         for text in kind.study_head(findings)
     ]
-    return (*of_all, *(factor.sentence for factor in findings.factors[:FACTORS_FIRST]))
+    first = findings.factors[:FACTORS_FIRST]
+    return (*of_all, *(text for factor in first for text in factor_words.sentences(factor)))
+
+
+def answer(findings: Findings) -> str:
+    """The answer of the analysis without what `beneath` says in fewer words."""
+    text = findings.answer
+    for factor in findings.factors[:FACTORS_FIRST]:
+        if factor_words.sentences(factor) != [factor.sentence]:
+            text = text.replace(factor.sentence, "")
+    return " ".join(text.split())
 
 
 def _of_factors(findings: Findings) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from sojourn import knobs, places
 from sojourn.actors import managers, neighbours
@@ -62,9 +63,37 @@ def label(factor: str, level: Level) -> str:
     return _plain(name, level)
 
 
+def distinct(factor: str, levels: Iterable[Level]) -> dict[str, str]:
+    """The label of each level's text; levels that would look alike stay as the study has them.
+
+    >>> distinct("neighbour", ["none", "noise:cpu@75%,where=free"])
+    {'none': 'alone', '"noise:cpu@75%,where=free"': 'CPU hog at 75 %'}
+    >>> distinct("services.m.knobs.policy", ["nice:5", "nice:05"])
+    {'nice:5': 'nice 5', 'nice:05': 'nice 05'}
+    """
+    result = {level_text(level): label(factor, level) for level in levels}
+    often = Counter(result.values())
+    return {text: name if often[name] == 1 else text for text, name in result.items()}
+
+
+def of_factors(services: Iterable[ServiceFinding]) -> dict[str, dict[str, str]]:
+    """By factor what `distinct` says of all of its levels."""
+    every: dict[str, list[Level]] = defaultdict(list)
+    for key, level in (pair for service in services for pair in service.levels):
+        every[key].append(level)
+    return {key: distinct(key, levels) for key, levels in every.items()}
+
+
 def called(service: ServiceFinding) -> str:
     """A service under its levels: `memcached, nice −20, xz on the same CPU`."""
     return ", ".join([service.label or service.service, *map_labels(service.levels)])
+
+
+def each(services: Sequence[ServiceFinding]) -> dict[str, str]:
+    """What each is called, by its name in the record; alike ones keep that name."""
+    names = {service.service: called(service) for service in services}
+    often = Counter(names.values())
+    return {name: text if often[text] == 1 else name for name, text in names.items()}
 
 
 def setting(levels: Iterable[tuple[str, Level]]) -> str:

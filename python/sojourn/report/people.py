@@ -19,12 +19,13 @@ from sojourn.report.draw import known
 from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.table import Cell, Table, number
 from sojourn.stats.interval import Estimate
+from sojourn.text.numbers import readable
 
 # How a column is shown, by the unit at the end of its name.
 _BY_UNIT: dict[str, Callable[[float | None], str]] = {
     "_ns": show.time,
     "_rps": show.count,
-    "_s": lambda seconds: "–" if seconds is None else f"{seconds:g} s",
+    "_s": lambda seconds: "–" if seconds is None else f"{readable(seconds)} s",
     "_share": show.share,
     "_ratio": show.share,
     "fraction": show.share,
@@ -261,6 +262,8 @@ def _cell(column: str, cell: Cell) -> str:
     for unit, shown in _BY_UNIT.items():
         if column == unit or (unit.startswith("_") and column.endswith(unit)):
             return shown(number(cell))
+    if isinstance(cell, float):
+        return readable(cell)
     return "–" if cell is None else str(cell)
 
 

@@ -7,6 +7,7 @@ on a log axis, and tell series apart by colour.
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,16 @@ from sojourn.report.draw.axes import time_axis
 LEFT = 9  # columns for the labels of the upright axis
 TAIL = 5  # columns on the right: the axis itself and half of the last label
 TOWARDS = ":"  # the shaft of an arrow that goes up to its `^`
+LETTERS = string.ascii_letters
+
+
+def sign(nth: int) -> str:
+    """The letter of one of many curves; all beyond the letters share one sign.
+
+    >>> sign(0), sign(26), sign(99)
+    ('a', 'A', '*')
+    """
+    return LETTERS[nth] if nth < len(LETTERS) else "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.text.numbers import load_share
 from sojourn.text.some import some
+from sojourn.visible import visible
 
 # A verdict is told by a word and a sign; colour only repeats it.
 SIGNS: Mapping[str, str] = {
@@ -268,8 +269,17 @@ def fixed(text: str) -> str:
 
 def wrapped(text: str, width: int) -> list[str]:
     """Lines of at most `width` columns, broken at no hyphen and between no number and its unit."""
-    lines = textwrap.wrap(fixed(text), width, break_on_hyphens=False)
+    lines = textwrap.wrap(fixed(visible(text)), width, break_on_hyphens=False)
     return [line.replace(FIXED, " ") for line in lines]
+
+
+def ruled(title: str, width: int) -> str:
+    """A title with a rule behind it up to the edge; a long one has none.
+
+    >>> ruled("memcached", 14), ruled("memcached", 9)
+    ('memcached ====', 'memcached')
+    """
+    return f"{title} ".ljust(width, "=").rstrip()
 
 
 def uncoded(text: str) -> str:

@@ -102,7 +102,7 @@ def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator
         return
     yield opening.headline
     for message in opening.sentences:
-        yield from show.wrapped(message, width)
+        yield from show.wrapped(message.replace("`", ""), width)
     yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
     yield ""
     yield from opening.text
@@ -136,7 +136,7 @@ def _left_out(findings: Findings, width: int) -> Iterator[str]:
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
-    yield f"{labels.called(service)} ".ljust(width, "=")
+    yield from show.wrapped(show.ruled(labels.called(service), width), width)
     for kind in parts.sections():
         yield from kind.table(service, width)
     for kind in parts.sections():
@@ -156,7 +156,7 @@ def _doubted(findings: Findings, width: int) -> Iterator[str]:
     texts += [*_judged(reasons, width), *_doubts(shared, width)]
     for service in findings.services if not findings.factors else ():
         own = people.doubts(service, has_runs=not findings.points)
-        texts += _doubts(own, width, of=f"{service.service}: ")
+        texts += _doubts(own, width, of=f"{labels.called(service)}: ")
     for kind in parts.sections():
         texts += _doubts(kind.study_doubts(findings), width)
     texts += [

@@ -16,7 +16,7 @@ def test_the_text_is_as_it_was_reviewed() -> None:
 
 
 @pytest.mark.parametrize("case", testing.degenerate())
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
 def test_it_fits(case: str, width: int) -> None:
     result = testing.degenerate()[case]
     lines = text(result, parts(), width).splitlines()
@@ -25,6 +25,16 @@ def test_it_fits(case: str, width: int) -> None:
     for service in result.services:
         assert re.sub(r"\s+", " ", tiles.of_service(service).line) in words
     assert result.services or result.answer in words
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_long_levels_and_a_self_check_fit_too(width: int) -> None:
+    levels = [(f"services.nginx.params.some_rather_long_name_{n}", "false") for n in range(9)]
+    base = testing.findings()
+    long = replace(base.services[0], levels=tuple(levels))
+    lines = text(replace(base, services=(long,)), parts(), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert "against theory" in "\n".join(lines)
 
 
 def test_colour_adds_nothing_but_colour() -> None:

@@ -137,8 +137,11 @@ class Windows(Table):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        if len(self.n) != len(self.k) or any(at >= len(self.n) for at in self.disturbed):
+        count = len(self.n)
+        if count != len(self.k) or not all(0 <= at < count for at in self.disturbed):
             raise ValueError("n, k and disturbed speak of different windows")
+        if not all(0 <= missed <= every for every, missed in zip(self.n, self.k, strict=True)):
+            raise ValueError("k is of the requests of n")
         return self
 
 

@@ -75,6 +75,10 @@ def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: 
         ({"requests": "many"}, "requests"),
         ({"sojourn_ns": {}}, "sojourn_ns"),
         ({"verdict": "maybe"}, "verdict"),
+        ({"windows": made.windows([1, 1], [0, 0], disturbed=[2])}, "different windows"),
+        ({"windows": made.windows([1, 1], [0, 0], disturbed=[-1])}, "different windows"),
+        ({"windows": made.windows([1, 0], [0, 1])}, "k is of the requests of n"),
+        ({"windows": made.windows([1, 1], [1, -1])}, "k is of the requests of n"),
         ({"sojourn_ns": {**made.span([1e6]), "hdr": "nonsense"}}, "histogram"),
         (
             {"sojourn_ns": {**made.span([1e6]), "hdr": base64.b64encode(b"\0" * 40).decode()}},

@@ -185,9 +185,9 @@ def _of_cell(study: Study, cell: Mapping[str, Any]) -> Iterator[Mistake]:
     """Factors and levels of a combination that the study does not have."""
     for key, level in cell.items():
         if key not in study.factors:
-            meant = near(key, study.factors) or list(study.factors)
-            guess = f"did you mean {' or '.join(meant)}?"
-            fix = guess if meant else "nothing is varied: leave it out"
+            meant, known = near(key, study.factors), ", ".join(study.factors)
+            guess = f"did you mean {' or '.join(meant)}?" if meant else f"known: {known}"
+            fix = guess if known else "nothing is varied: leave it out"
             yield ((key,), f"there is no factor '{key}'", fix)
         elif (text := _text(level)) not in [level_text(known) for known in study.factors[key]]:
             levels = ", ".join(level_text(known) for known in study.factors[key])

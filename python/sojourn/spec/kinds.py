@@ -135,9 +135,9 @@ def _kind_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
     if not isinstance(asked, str):
         return
     if asked not in tables:
-        meant = near(asked, tables) or list(tables)
-        what = f"there is no kind of service '{asked}'"
-        yield (("kind",), what, f"did you mean {' or '.join(meant)}? See `sojourn kinds`")
+        meant = near(asked, tables)
+        guess = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(tables)}."
+        yield (("kind",), f"there is no kind of service '{asked}'", f"{guess} See `sojourn kinds`")
         return
     params = {param["name"]: param for param in tables[asked]["params"]}
     for name, value in _table(service, "params").items():

@@ -41,12 +41,16 @@ def find(study: str | Path) -> Path:
     named = STUDIES / f"{study}.toml"
     if disk.is_file(named):
         return named
-    known = names()
-    meant = near(str(study), known) or known
+    if disk.is_file(path):
+        what, fix = f"'{study}' is no study: its name does not end in .toml", "give a TOML file"
+        raise SpecFault(what, at=str(path.absolute()), fix=fix)
+    own = Path(f"{study}.toml")
+    meant = [f"./{own}"] if disk.is_file(own) else near(str(study), names())
+    guess = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise SpecFault(
         f"there is no study called '{study}'",
         at=str(STUDIES),
-        fix=f"did you mean {' or '.join(meant)}? A file of your own is given by path: my.toml",
+        fix=f"{guess}`sojourn ls` lists them; a file of your own is given by path: my.toml",
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.half_width import student
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, around, raised
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast
 from sojourn.stats.symmetry_bets import VARIANCE_LEAST
 
@@ -66,5 +66,4 @@ def fitted(contrast: Contrast, values: Blocks) -> Fitted | None:
     share = float(np.sum((asked @ inverse) ** 2))  # c'(X'X)⁻c
     mean = float(asked @ terms)
     half = student(freedom) * math.sqrt(variance * share)
-    ends = Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
-    return Fitted(math.exp(mean), ends, len(blocks), math.sqrt(share / 2))
+    return Fitted(raised(mean), around(mean, half), len(blocks), math.sqrt(share / 2))

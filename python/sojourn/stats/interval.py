@@ -6,7 +6,10 @@ unless its text says otherwise.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+_LOG_MAX = 300.0  # of an end: a ratio of two such ends is a number, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,26 @@ class Interval:
 
     lo: float
     hi: float
+
+
+def raised(log: float) -> float:
+    """The number with this logarithm, or the largest or smallest that an end may be.
+
+    Few blocks that differ by a great deal give such ends. Readers divide by them.
+
+    >>> raised(0.0), raised(1e4) < math.inf, raised(-1e4) > 0
+    (1.0, True, True)
+    """
+    return math.exp(min(_LOG_MAX, max(-_LOG_MAX, log)))
+
+
+def around(log: float, half: float) -> Interval:
+    """The interval of a ratio whose logarithm has this half width.
+
+    >>> around(0.0, math.log(2.0))
+    Interval(lo=0.5, hi=2.0)
+    """
+    return Interval(lo=raised(log - half), hi=raised(log + half))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ import numpy as np
 from sojourn.half_width import COVERAGE, student
 from sojourn.plan import coin
 from sojourn.plan.setting import Level, Setting
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, around, raised
 from sojourn.stats.method import Method
 from sojourn.stats.symmetry_bets import SCALE_LEAST
 
@@ -159,10 +159,10 @@ def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
     values = np.asarray(logs, float)
     mean = float(values.mean())
     if len(values) < BLOCKS_MIN:
-        return math.exp(mean), None
+        return raised(mean), None
     half = student(len(values) - 1)
     half *= max(float(values.std(ddof=1)), SCALE_LEAST) / math.sqrt(len(values))
-    return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
+    return raised(mean), around(mean, half)
 
 
 def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
@@ -192,7 +192,7 @@ def middle(logs: Sequence[float]) -> tuple[float, Interval] | None:
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return None
     value = (float(np.median(low)) + float(np.median(high))) / 2
-    return math.exp(value), Interval(lo=math.exp(lo), hi=math.exp(hi))
+    return raised(value), Interval(lo=raised(lo), hi=raised(hi))
 
 
 def blocks_for_middle(infinite: int) -> int:
@@ -230,9 +230,9 @@ def combined(
         down += below**2 if w > 0 else above**2
         up += above**2 if w > 0 else below**2
     if any(cell not in results for pair in contrast.pairs() for cell in pair):
-        return math.exp(mean), None
-    return math.exp(mean), Interval(
-        lo=math.exp(mean - math.sqrt(down)), hi=math.exp(mean + math.sqrt(up))
+        return raised(mean), None
+    return raised(mean), Interval(
+        lo=raised(mean - math.sqrt(down)), hi=raised(mean + math.sqrt(up))
     )
 
 

@@ -6,6 +6,8 @@ import math
 
 from sojourn import units
 
+THOUSAND = 1000  # from here on a number without a unit is whole
+
 
 def percentile(q: float | None) -> str:
     """The word for a quantile; `mean` for None.
@@ -39,3 +41,13 @@ def load_share(share: float) -> str:
     ('70 %', '12.5 %', '90.1 %', '90.4 %')
     """
     return f"{100 * share:.4g} %"
+
+
+def readable(value: float) -> str:
+    """A number without a unit, in as many digits as people read; a CSV file has all of them.
+
+    >>> readable(0.09366666666), readable(12345.678), readable(-1e-7), readable(float("inf"))
+    ('0.09367', '12,346', '−1e−07', '∞')
+    """
+    text = f"{value:,.0f}" if abs(value) >= THOUSAND else f"{value:.4g}"
+    return text.replace("inf", "∞").replace("-", "−")

@@ -1,7 +1,7 @@
 //! One thread of a run: set up before the start, for which all wait together, then run to the end.
 
 use std::path::Path;
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 
 use socket2::Socket;
 use sojourn_base::{Fault, cpus};
@@ -20,26 +20,42 @@ use crate::transports::sockets::files;
 use crate::transports::{Ends, Transport, greeted, sockets, tls};
 use crate::watch::cpu;
 
-/// Where all threads wait for the time at which the warm-up starts.
+/// What is known of the start.
+#[derive(Clone, Copy, Default)]
+enum Decision {
+    #[default]
+    Open,
+    At(u64),
+    NoRun,
+}
+
+/// Where all threads wait for the time at which the warm-up starts. That they are all there is known otherwise: it
+/// lets those go that have begun to wait where others could not be started.
+#[derive(Default)]
 pub(super) struct Together {
-    barrier: Barrier,
-    start_ns: std::sync::Mutex<Option<u64>>,
+    decided: Mutex<Decision>,
+    changed: Condvar,
 }
 
 impl Together {
-    pub(super) fn new(threads: usize) -> Self {
-        Self { barrier: Barrier::new(threads + 1), start_ns: std::sync::Mutex::new(None) }
-    }
-
     pub(super) fn start(&self, start_ns: Option<u64>) {
-        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = start_ns;
-        self.barrier.wait();
+        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) =
+            start_ns.map_or(Decision::NoRun, Decision::At);
+        self.changed.notify_all();
     }
 
     /// The start, or `None` if there will be no run.
     fn wait(&self) -> Option<u64> {
-        self.barrier.wait();
-        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *decided {
+                Decision::At(start_ns) => return Some(start_ns),
+                Decision::NoRun => return None,
+                Decision::Open => {
+                    decided = self.changed.wait(decided).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
     }
 }
 
@@ -203,4 +219,21 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         is_apart: resolved.is_apart(),
         live,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_the_start_waits_for_no_thread_that_never_came() {
+        for start_ns in [None, Some(7)] {
+            let together = Together::default();
+            std::thread::scope(|scope| {
+                let early = scope.spawn(|| together.wait());
+                together.start(start_ns);
+                assert_eq!((early.join().unwrap(), together.wait()), (start_ns, start_ns));
+            });
+        }
+    }
 }

@@ -135,8 +135,14 @@ impl Progress {
             second.ended = is_over;
             self.show(&second);
         }
+        self.status("working out the result");
+    }
+
+    /// On a terminal: what is done before or after the load. An empty `text` clears the line.
+    pub fn status(&self, text: &str) {
         if self.form == Form::Text {
-            write("\r\x1b[K");
+            let indent = if text.is_empty() { "" } else { "  " };
+            write(&format!("\r\x1b[K{indent}{text}"));
         }
     }
 

@@ -119,6 +119,7 @@ pub(super) fn refuse(
 ) {
     connections.closed(connection); // it has no room for the next request
     if let Some(request) = connections.pop(connection, now_ns) {
+        connections.reading(connection).0.has_failed_by_farewell();
         marks.first_byte_ns[request as usize] = now_ns;
         marks.done_ns[request as usize] = now_ns;
         marks.outcome[request as usize] = Outcome::Status;

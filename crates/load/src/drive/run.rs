@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::thread;
 
-use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 use sojourn_base::scrape::{Listener, Stopper};
+use sojourn_base::{Fault, threads};
 
 use crate::drive::Live;
-use crate::drive::long::keeper;
+use crate::drive::long::{Keeper, keeper};
 use crate::drive::measurement::Measurement;
 use crate::drive::part::{Part, Together, run_thread};
 use crate::drive::progress::{self, Progress};
@@ -35,10 +35,10 @@ use crate::watch::server_watch::ServerWatch;
 /// caller to say, who knows whether a signal ended the run.
 pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> {
     let Ready { resolved, protocol, threads, probe, ring, addresses, live } = ready;
-    let together = Together::new(threads.len());
+    let together = Together::default();
     let (shown, looks) = (live.clone(), Arc::clone(&protocol));
-    let sentinels = start_sentinels(&resolved, threads.len());
-    let server_watch = watch_server(&resolved);
+    let sentinels = start_sentinels(&resolved, threads.len())?;
+    let server_watch = watch_server(&resolved)?;
     let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
     let running = Running::new(threads.len());
     let listener = counted_for(progress.listener(), &live);
@@ -46,16 +46,15 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     thread::scope(|scope| {
         let (are_done, busy, running) = (&are_done, &busy, &running);
         let (drives, ready_drives) = mpsc::channel();
-        let handles: Vec<_> = parts
-            .into_iter()
-            .map(|part| {
-                let (drives, resolved, together) = (drives.clone(), &resolved, &together);
-                scope.spawn(move || {
-                    let _ends = running.one();
-                    run_thread(part, resolved, together, &drives)
-                })
+        let (resolved, together) = (&resolved, &together);
+        let handles = each_started(parts, |part| {
+            let drives = drives.clone();
+            threads::start_in(scope, move || {
+                let _ends = running.one();
+                run_thread(part, resolved, together, &drives)
             })
-            .collect();
+        });
+        let handles = handles.inspect_err(|_| together.start(None))?;
         drop(drives);
         let logs = sentinels.iter().flatten().flat_map(Sentinels::logs).cloned().collect();
         let ready = ready_drives.iter().take(handles.len()).collect::<Result<Vec<_>, Fault>>();
@@ -63,17 +62,15 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let stop = &shown[0].stop;
         let ready = ready.and_then(|it| Ok((it, begin::wait(resolved.job.start_at, stop)?)));
         let client_cpus = Meter::start(&resolved.cpus);
-        let server_cpus = meter_server(&resolved);
+        let server_cpus = meter_server(resolved);
         together.start(ready.as_ref().ok().map(|(_, start_ns)| *start_ns));
         let (keeper, start_ns) = ready?;
-        let listening = listener.and_then(|listener| serve(scope, listener, &shown, busy));
-        let started_unix_ns = unix_ns() + start_ns.saturating_sub(Monotonic.now_ns());
-        let keeping = keeper.map(|keeper| {
-            scope.spawn(move || {
-                cpu::keep_off(busy);
-                keeper.run(start_ns, are_done)
-            })
-        });
+        let halt = |_: &Fault| stop.store(true, Relaxed);
+        let listening = listener.map(|listener| serve(scope, listener, &shown, busy));
+        let listening = listening.transpose().inspect_err(halt)?;
+        let started_unix_ns = unix_ns() + start_ns - Monotonic.now_ns(); // it may be past by now
+        let keeping = keeper.map(|keeper| keep(scope, keeper, (start_ns, busy), are_done));
+        let keeping = keeping.transpose().inspect_err(halt)?;
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), running);
         let runs: Vec<ThreadMeasurement> =
             handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
@@ -104,6 +101,14 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     })
 }
 
+/// The threads of all `parts`, or why one could not be started.
+fn each_started<T>(
+    parts: Vec<Part>,
+    start: impl FnMut(Part) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    parts.into_iter().map(start).collect()
+}
+
 /// The listener; if there is one, the threads count for it.
 fn counted_for(listener: Option<Listener>, live: &[Arc<Live>]) -> Option<Listener> {
     if listener.is_some() {
@@ -120,24 +125,37 @@ fn serve<'scope>(
     listener: Listener,
     shown: &'scope [Arc<Live>],
     busy: &'scope [usize],
-) -> Option<Stopper> {
-    let stopper = listener.stopper()?;
-    scope.spawn(move || {
+) -> Result<Option<Stopper>, Fault> {
+    let Some(stopper) = listener.stopper() else { return Ok(None) };
+    threads::start_in(scope, move || {
         cpu::keep_off(busy);
         listener.serve(|head| metrics::answer(head, &progress::seen(shown)));
-    });
-    Some(stopper)
+    })?;
+    Ok(Some(stopper))
+}
+
+/// Lets the keeper of a long run work until `is_over`, on other CPUs than the load's, if there are any.
+fn keep<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    keeper: Keeper,
+    (start_ns, busy): (u64, &'scope [usize]),
+    is_over: &'scope AtomicBool,
+) -> Result<thread::ScopedJoinHandle<'scope, Keeper>, Fault> {
+    threads::start_in(scope, move || {
+        cpu::keep_off(busy);
+        keeper.run(start_ns, is_over)
+    })
 }
 
 /// Who sees what stops the instrument: its threads that sleep, and the CPUs of a synthetic service.
-fn start_sentinels(resolved: &Resolved, threads: usize) -> [Option<Sentinels>; 2] {
+fn start_sentinels(resolved: &Resolved, threads: usize) -> Result<[Option<Sentinels>; 2], Fault> {
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
     let (over_ns, cpus) = (resolved.outage_over_ns, &resolved.instrument_cpus);
-    [
-        (!resolved.wait.is_busy()).then(|| Sentinels::start(&resolved.cpus, threads, over_ns)),
-        (!cpus.is_empty())
-            .then(|| Sentinels::start_over_service(cpus, over_ns, resolved.job.server_pid)),
-    ]
+    let own =
+        (!resolved.wait.is_busy()).then(|| Sentinels::start(&resolved.cpus, threads, over_ns));
+    let over_service = (!cpus.is_empty())
+        .then(|| Sentinels::start_over_service(cpus, over_ns, resolved.job.server_pid));
+    Ok([own.transpose()?, over_service.transpose()?])
 }
 
 /// What the server's CPUs do, its own part of their time apart if its process is known.
@@ -147,12 +165,13 @@ fn meter_server(resolved: &Resolved) -> Option<Meter> {
 }
 
 /// Who sees what stops the server, if its CPUs and its process are known.
-fn watch_server(resolved: &Resolved) -> Option<ServerWatch> {
+fn watch_server(resolved: &Resolved) -> Result<Option<ServerWatch>, Fault> {
     // A synthetic service is part of the instrument: what stops it is an outage, not a disturbance.
     let watched = resolved.server_cpus.as_ref().filter(|_| resolved.instrument_cpus.is_empty());
     watched
         .filter(|_| resolved.job.server_pid > 0)
         .map(|cpus| ServerWatch::start(cpus, resolved.job.server_pid))
+        .transpose()
 }
 
 fn keeper_died() -> Fault {

@@ -142,6 +142,8 @@ pub trait Decoder: Send {
     fn was_farewell(&self) -> bool {
         false
     }
+    /// That request is not sent again: what the reply said was its failure.
+    fn has_failed_by_farewell(&self) {}
     /// Whether the reply being read has no end but that of the connection.
     fn is_open_ended(&self) -> bool {
         false

@@ -18,12 +18,15 @@ use crate::tally::share;
 
 /// Shortest window, ns.
 const LENGTH_NS_MIN: u64 = 2_000_000;
+/// Windows at the most: from half an hour on they are longer, by powers of two, or those of a day would take 700 MB.
+const WINDOWS_MAX: u64 = 1 << 20;
 
 /// Requests and misses by windows of intended time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissWindows {
-    /// Length of each, ns; the last one may be cut short by the end of the run.
+    /// Length of each, ns; the last one may be cut short by the end of the run. Half the bound, 2 ms at least,
+    /// and twice or four times as long and so on in a run that would have more than a million.
     pub length_ns: u64,
     /// Requests due in each that count, lost ones included; window 0 begins with the measured part.
     pub n: Vec<u64>,
@@ -37,9 +40,12 @@ pub struct MissWindows {
 }
 
 impl MissWindows {
-    /// No requests yet, over a measured part of `measured_ns`.
+    /// No requests yet, over a measured part that is planned to be `measured_ns` long.
     pub(crate) fn empty(bound_ns: u64, measured_ns: u64) -> Self {
-        let length_ns = (bound_ns / 2).max(LENGTH_NS_MIN);
+        let mut length_ns = (bound_ns / 2).max(LENGTH_NS_MIN);
+        while measured_ns.div_ceil(length_ns) > WINDOWS_MAX {
+            length_ns *= 2;
+        }
         let windows = measured_ns.div_ceil(length_ns) as usize;
         Self { length_ns, n: vec![0; windows], k: vec![0; windows], ..Self::default() }
     }
@@ -102,6 +108,19 @@ mod tests {
         let cut = windows(&run);
         assert!(cut.n.iter().sum::<u64>() < clean.n.iter().sum());
         assert!(cut.n[400] < clean.n[400] / 2, "the outage began 800 ms into the measured part");
+    }
+
+    #[test]
+    fn a_day_has_a_million_windows_at_the_most_and_a_minute_those_of_half_the_bound() {
+        let of = |bound_ns: u64, s: u64| {
+            let windows = MissWindows::empty(bound_ns, s * 1_000_000_000);
+            (windows.length_ns, windows.n.len())
+        };
+        assert_eq!(of(1_000_000, 60), (2_000_000, 30_000));
+        assert_eq!(of(1_000_000, 2_097), (2_000_000, 1_048_500));
+        assert_eq!(of(1_000_000, 2_098), (4_000_000, 524_500));
+        assert_eq!(of(1_000_000, 86_400), (128_000_000, 675_000));
+        assert_eq!(of(5_000_000_000, 86_400), (2_500_000_000, 34_560));
     }
 
     #[test]

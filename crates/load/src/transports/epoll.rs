@@ -19,6 +19,9 @@ use super::{Ends, Event, Patience, Reopen, Transport, TransportKind, sockets};
 const EVENTS: usize = 16;
 /// Bytes read at once: more than any reply of a usual job.
 const BUFFER: usize = 256 * 1024;
+/// Reads from one connection per poll: a long reply must not keep requests from being sent, nor their replies from
+/// being read.
+const READS: usize = 4;
 
 struct Epoll {
     set: OwnedFd,
@@ -31,6 +34,8 @@ struct Epoll {
     unsent: Vec<Vec<u8>>,
     /// Connections that broke while sending, which the next poll reports.
     broken: Vec<u32>,
+    /// Connections that had more to be read than a poll takes, for the next one: no event reports it again.
+    unread: Vec<u32>,
     buffer: Box<[u8]>,
     events: [libc::epoll_event; EVENTS],
     syscalls: u64,
@@ -72,6 +77,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
         opening: (0..places).map(|_| None).collect(),
         unsent: (0..places).map(|_| Vec::with_capacity(room)).collect(),
         broken: Vec::with_capacity(sockets.len()),
+        unread: Vec::with_capacity(places),
         buffer: vec![1; BUFFER].into_boxed_slice(),
         events: [libc::epoll_event { events: 0, u64: 0 }; EVENTS],
         syscalls: 0,
@@ -112,7 +118,12 @@ impl Transport for Epoll {
             self.close(connection);
             on(Event::Closed(connection));
         }
+        let patience = if self.unread.is_empty() { patience } else { Patience::NONE };
         let ready = self.wait_with(patience);
+        for _ in 0..self.unread.len() {
+            let connection = self.unread.remove(0);
+            self.receive(connection, true, on);
+        }
         for nth in 0..ready {
             let event = self.events[nth];
             let (connection, flags) = (event.u64 as u32, event.events as i32);
@@ -132,6 +143,7 @@ impl Transport for Epoll {
         self.opening[at] = None;
         self.unsent[at].clear();
         self.broken.retain(|&broken| broken != connection); // else it would end the next one
+        self.unread.retain(|&unread| unread != connection);
         self.syscalls += 1;
     }
 
@@ -225,12 +237,20 @@ impl Epoll {
         self.unsent[connection as usize] = rest;
     }
 
-    /// Reads until the socket is empty; `over`: until its end.
+    /// Reads until the socket is empty; `over`: until its end. What is left after [`READS`] is for the next poll.
     fn receive(&mut self, connection: u32, over: bool, on: &mut dyn FnMut(Event<'_>)) {
+        let mut reads = 0;
         while let Some(read) = self.receive_once(connection) {
             if read > 0 {
+                reads += 1;
                 on(Event::Bytes(connection, &self.buffer[..read as usize]));
                 if self.ends.datagrams || ((read as usize) < self.buffer.len() && !over) {
+                    return;
+                }
+                if reads == READS {
+                    if !self.unread.contains(&connection) {
+                        self.unread.push(connection);
+                    }
                     return;
                 }
                 continue;

@@ -1,6 +1,7 @@
 //! Sockets: opened with a deadline before the run, opened again without waiting during it.
 
 pub(crate) mod files;
+mod greet;
 mod opening;
 mod round_trip;
 mod together;
@@ -18,7 +19,7 @@ pub use round_trip::round_trip_ns;
 
 use super::Reopen;
 use crate::job::address::Address;
-use crate::transports::hello::{Greeting, Refusal, Talk, uninterrupted};
+use crate::transports::hello::{Greeting, Refusal, uninterrupted};
 
 /// How long the first connection to a server may take to open, and after it, each time, a further one.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -59,7 +60,7 @@ pub fn connect(
         let socket = open_any(choices, datagrams, source, deadline, (nth, count))?;
         if let Some(talk) = greeting.begin() {
             let left = left_until(deadline);
-            greet(talk, &socket, left).map_err(|error| not_greeted(&error, &choices[0]))?;
+            greet::all(talk, &socket, left).map_err(|error| not_greeted(&error, &choices[0]))?;
         }
         sockets.push(socket);
     }
@@ -222,17 +223,6 @@ fn new(address: &Address, datagrams: bool) -> io::Result<Socket> {
         let _ = socket.set_tcp_congestion(b"reno");
     }
     Ok(socket)
-}
-
-/// Greets on a connected socket, waiting for the server.
-fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
-    socket.set_nonblocking(false)?;
-    socket.set_read_timeout(Some(within))?;
-    socket.set_write_timeout(Some(within))?;
-    talk.go_on(socket)?;
-    socket.set_read_timeout(None)?;
-    socket.set_write_timeout(None)?;
-    socket.set_nonblocking(true)
 }
 
 /// The fault of a greeting that failed.

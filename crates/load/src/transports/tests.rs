@@ -12,6 +12,7 @@ use crate::transports::hello::Greeting;
 mod broken;
 mod broken_tls;
 mod greeting;
+mod long;
 mod spare;
 
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -30,14 +30,14 @@
 //!   at ρ = .9 and 5 % of stops was 1.58 times the true one; now it is 1.01 times: `tests/bias.rs`.)
 //! - r ≤ e + 20 (e − s), which is enough up to ρ = 0.95.
 
+mod factors;
 mod queue;
 
+use factors::Recovery;
 pub(crate) use queue::{Backlog, Queue};
 
 /// Recovery lasts at most this many times the outage.
 pub(crate) const RECOVERY_FACTOR_MAX: u64 = 20;
-/// Outages of similar length that are needed to judge recovery by them.
-const PEERS_MIN: usize = 8;
 /// Moments at which the number of outstanding requests is looked at for its median.
 pub(crate) const SAMPLES: u64 = 1001;
 
@@ -139,7 +139,7 @@ impl Windows {
                 Recovery { length_ns, factor: factor / length_ns.max(1) as f64, is_alone }
             })
             .collect();
-        let factors = typical_factors(&own);
+        let factors = factors::typical(&own);
         let window = |(outage, factor): (&Outage, f64)| {
             let start_ns = outage.start_ns.saturating_sub(outage.length_ns.min(look_back_ns));
             let end_ns = outage.end_ns() + (factor * outage.length_ns as f64) as u64;
@@ -171,38 +171,6 @@ impl From<Vec<Outage>> for Windows {
     fn from(windows: Vec<Outage>) -> Self {
         Self(windows)
     }
-}
-
-/// How long an outage was, and how many times as long its recovery took.
-#[derive(Clone, Copy, Debug)]
-struct Recovery {
-    length_ns: u64,
-    factor: f64,
-    /// No earlier outage was still being recovered from when it began.
-    is_alone: bool,
-}
-
-/// For each of `own` the 90th percentile of the factor among its peers, or its own without enough.
-fn typical_factors(own: &[Recovery]) -> Vec<f64> {
-    let mut by_length = own.to_vec();
-    by_length.sort_unstable_by_key(|recovery| recovery.length_ns);
-    let of_peers = |recovery: &Recovery| {
-        let length_ns = recovery.length_ns;
-        let first = by_length.partition_point(|peer| peer.length_ns < length_ns / 2);
-        let last = by_length.partition_point(|peer| peer.length_ns <= length_ns * 2);
-        let peers = &by_length[first..last];
-        let alone = peers.iter().filter(|peer| peer.is_alone);
-        let mut factors: Vec<f64> = alone.map(|peer| peer.factor).collect();
-        if factors.len() < PEERS_MIN {
-            factors = peers.iter().map(|peer| peer.factor).collect();
-        }
-        if factors.len() < PEERS_MIN {
-            return recovery.factor;
-        }
-        let rank = factors.len() * 9 / 10;
-        *factors.select_nth_unstable_by(rank, f64::total_cmp).1
-    };
-    own.iter().map(of_peers).collect()
 }
 
 /// A place in the windows that only moves on; see [`Windows::cursor`].

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
-use sojourn_base::cpus;
+use sojourn_base::{Fault, cpus, threads};
 
 use crate::watch::cpu;
 use crate::watch::outage::Outage;
@@ -79,7 +79,7 @@ impl SentinelLog {
 impl Sentinels {
     /// One for each of `cpus`, thread t being on entry t % len; with no CPUs one that is not pinned
     /// and sees only stops of the whole process or machine.
-    pub fn start(cpus: &[usize], threads: usize, over_ns: u64) -> Self {
+    pub fn start(cpus: &[usize], threads: usize, over_ns: u64) -> Result<Self, Fault> {
         let mut seats: Vec<(Option<usize>, Vec<usize>)> = cpus
             .iter()
             .enumerate()
@@ -93,20 +93,25 @@ impl Sentinels {
     }
 
     /// One for each of the CPUs of a synthetic service, whose process is `pid` (0: not known).
-    pub fn start_over_service(cpus: &[usize], over_ns: u64, pid: u32) -> Self {
+    pub fn start_over_service(cpus: &[usize], over_ns: u64, pid: u32) -> Result<Self, Fault> {
         Self::post(cpus.iter().map(|&cpu| (Some(cpu), Vec::new())).collect(), over_ns, pid)
     }
 
-    fn post(seats: Vec<(Option<usize>, Vec<usize>)>, over_ns: u64, pid: u32) -> Self {
+    fn post(
+        seats: Vec<(Option<usize>, Vec<usize>)>,
+        over_ns: u64,
+        pid: u32,
+    ) -> Result<Self, Fault> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut logs = Vec::with_capacity(seats.len());
-        let post = |(cpu, threads): (_, Vec<usize>)| {
-            let (stop, log) = (Arc::clone(&stop), OutageLog::default());
-            logs.push(SentinelLog { threads: threads.clone(), log: Arc::clone(&log), read: 0 });
-            std::thread::spawn(move || watch(cpu, threads, over_ns, pid, &stop, &log))
-        };
-        let handles = seats.into_iter().map(post).collect();
-        Self { stop, handles, logs }
+        let mut posted = Self { stop, handles: Vec::new(), logs: Vec::with_capacity(seats.len()) };
+        for (cpu, watched) in seats {
+            let (stop, log) = (Arc::clone(&posted.stop), OutageLog::default());
+            let threads = watched.clone();
+            posted.logs.push(SentinelLog { threads, log: Arc::clone(&log), read: 0 });
+            let run = move || watch(cpu, watched, over_ns, pid, &stop, &log);
+            posted.handles.push(threads::start(run)?);
+        }
+        Ok(posted)
     }
 
     /// What each of them reports while the run goes on.
@@ -276,9 +281,9 @@ mod tests {
 
     #[test]
     fn there_is_one_for_each_cpu_in_use_and_each_knows_its_threads() {
-        let watches = Sentinels::start(&[], 3, 1_000_000).stop(0);
+        let watches = Sentinels::start(&[], 3, 1_000_000).unwrap().stop(0);
         assert_eq!((watches.len(), watches[0].threads.len()), (1, 3));
-        let watches = Sentinels::start(&[0, 0], 3, 1_000_000).stop(0);
+        let watches = Sentinels::start(&[0, 0], 3, 1_000_000).unwrap().stop(0);
         assert_eq!(watches[0].threads, [0, 2]);
         assert_eq!(watches[1].threads, [1]);
     }

@@ -23,8 +23,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
+use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 use sojourn_base::schedstat::Schedstat;
+use sojourn_base::threads::start;
 
 pub use ledger::{By, Ledger, Stop};
 
@@ -89,7 +91,7 @@ struct Part {
 
 impl ServerWatch {
     /// One sentinel for each of `cpus`, over the threads of process `pid` and its descendants.
-    pub fn start(cpus: &[usize], pid: u32) -> Self {
+    pub fn start(cpus: &[usize], pid: u32) -> Result<Self, Fault> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut tasks = threads::of_process(pid, cpus);
         let threads = tasks.len();
@@ -97,12 +99,13 @@ impl ServerWatch {
         if threads == 0 {
             lacks.push(format!("run delay: no thread of process {pid} can be read"));
         }
-        let handles = cpus.iter().map(|&cpu| {
+        let mut started = Self { handles: Vec::new(), stop, threads, lacks };
+        for &cpu in cpus {
             let own = tasks.extract_if(.., |task| task.cpu == cpu).collect();
-            let stop = Arc::clone(&stop);
-            std::thread::spawn(move || watch(cpu, own, &stop))
-        });
-        Self { handles: handles.collect(), stop, threads, lacks }
+            let stop = Arc::clone(&started.stop);
+            started.handles.push(start(move || watch(cpu, own, &stop))?);
+        }
+        Ok(started)
     }
 
     /// Ends them. Stops are given in ns after `zero_ns` of the monotonic clock; earlier ones are
@@ -186,7 +189,7 @@ mod tests {
     #[test]
     fn it_watches_a_process_without_any_rights_and_says_what_it_lacks() {
         let cpu = (0..1024).find(|&cpu| cpu::may_run_on(cpu)).unwrap();
-        let watch = ServerWatch::start(&[cpu], std::process::id());
+        let watch = ServerWatch::start(&[cpu], std::process::id()).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let seen = watch.stop(0);
         assert!(seen.threads >= 1, "this thread and those of other tests");
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn a_process_that_is_gone_leaves_run_delay_unwatched() {
         let cpu = (0..1024).find(|&cpu| cpu::may_run_on(cpu)).unwrap();
-        let seen = ServerWatch::start(&[cpu], u32::MAX).stop(0);
+        let seen = ServerWatch::start(&[cpu], u32::MAX).unwrap().stop(0);
         assert_eq!(seen.threads, 0);
         assert!(seen.lacks.iter().any(|lack| lack.starts_with("run delay")));
     }

@@ -9,6 +9,11 @@ use crate::service::Service;
 
 /// Calls that one request may cause, over all services.
 const CALLS_MAX: f64 = 1e5;
+/// Once the last request that counts has come, others come until so many more are under way than ever
+/// counted. From then on they change little, and their number would have no end.
+const BEHIND_MAX: f64 = 100_000.0;
+/// Tasks that wait for one worker at a load of 0.999.
+const WAITING_MAX: f64 = 1000.0;
 const INSTANCES_MAX: u32 = 10_000;
 const PICKS: [&str; 4] = ["random", "turn", "shortest", "each"];
 
@@ -71,6 +76,8 @@ pub(super) struct SpeedPlan {
 pub(super) struct Plan {
     pub(super) client: CallPlan,
     pub(super) services: Vec<ServicePlan>,
+    /// Calls of one request, attempts left out.
+    calls: f64,
 }
 
 impl Plan {
@@ -90,13 +97,25 @@ impl Plan {
         let services = job.services.iter().enumerate().map(|(index, one)| {
             service(one, &job.services).map_err(|f| f.within(&format!("services[{index}]")))
         });
-        let plan = Self { client, services: services.collect::<Result<_, _>>()? };
-        plan.refuse_circles(job)?;
+        let mut plan = Self { client, services: services.collect::<Result<_, _>>()?, calls: 0.0 };
+        plan.calls = plan.calls_of_one(job)?;
         Ok(plan)
     }
 
+    /// Tasks under way that no steady state has, in a run of `users` requests: all of these at once and
+    /// [`BEHIND_MAX`] more, and [`WAITING_MAX`] for each worker.
+    pub(super) fn tasks_max(&self, users: u64) -> usize {
+        let of = |one: &ServicePlan| {
+            let instances = one.scaling.as_ref().map_or(one.instances, |scaling| scaling.max);
+            f64::from(one.workers) * f64::from(instances)
+        };
+        let workers: f64 = self.services.iter().map(of).sum();
+        let users = users as f64 + BEHIND_MAX;
+        (users * (1.0 + self.calls) + workers * WAITING_MAX) as usize
+    }
+
     /// Calls of one request, attempts left out; a circle of services would have no end.
-    fn refuse_circles(&self, job: &Job) -> Result<(), Fault> {
+    fn calls_of_one(&self, job: &Job) -> Result<f64, Fault> {
         let mut calls = f64::from(self.client.copies);
         let mut at = vec![0.0; self.services.len()];
         at[self.client.to] = calls;
@@ -119,7 +138,7 @@ impl Plan {
             let what = format!("one request causes {calls} calls");
             return Err(wrong(what, "services", "let it cause at most 100,000"));
         }
-        Ok(())
+        Ok(calls)
     }
 }
 

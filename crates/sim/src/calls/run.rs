@@ -28,6 +28,7 @@ struct Ran {
     times: Times,
     offered_rps: f64,
     growth: f64,
+    is_full: bool,
     is_cut: bool,
     events: u64,
     shares: Vec<[f64; 3]>,
@@ -64,7 +65,7 @@ impl Users {
             (text, _) => rate(text)?,
         };
         let is_steady = matches!(rate, Rate::Constant(_)) && own.is_none();
-        let mean = if let Rate::Constant(level) = rate { level } else { 1.0 };
+        let mean = mean_rps(&rate);
         if !mean.is_finite() {
             let what = format!("the rate is {mean} requests/s");
             return Err(Fault::usage(what, "rate", "give a rate such as 50 or 2k"));
@@ -103,17 +104,29 @@ fn rate(text: &str) -> Result<Rate, Fault> {
 
 /// Requests in the whole length of a schedule, in a period of a sine; 0: the rate is steady.
 fn planned(rate: &Rate) -> f64 {
+    length_s(rate).map_or(0.0, |length_s| rate.integral(length_s))
+}
+
+/// Length of a schedule, of a period of a sine; `None`: the rate is steady.
+fn length_s(rate: &Rate) -> Option<f64> {
     match rate {
-        Rate::Constant(_) => 0.0,
-        Rate::Steps(steps) => rate.integral(steps.iter().map(|(_, length_s)| length_s).sum()),
-        Rate::Ramp(.., length_s) | Rate::Sine(.., length_s) => rate.integral(*length_s),
+        Rate::Constant(_) => None,
+        Rate::Steps(steps) => Some(steps.iter().map(|(_, length_s)| length_s).sum()),
+        Rate::Ramp(.., length_s) | Rate::Sine(.., length_s) => Some(*length_s),
     }
+}
+
+/// The mean over that length, requests/s: bursts have their lengths at it.
+fn mean_rps(rate: &Rate) -> f64 {
+    length_s(rate).map_or(rate.at(0.0), |length_s| rate.integral(length_s) / length_s)
 }
 
 fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
     let mut users = Users::new(job)?;
     let mut gaps = stream(job.seed, "gaps", run);
     let end = job.warmup + job.requests;
+    let most = plan.tasks_max(end);
+    let mut is_full = false;
     let mut world = World::new(plan, job.warmup..end, job.seed, run);
     let mut user = 0;
     let mut last_ns = users.next_ns(&mut gaps);
@@ -128,7 +141,10 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
         user += 1;
         // Others keep coming until the last that counts is answered: else it would have it easy.
         last_ns = users.next_ns(&mut gaps);
-        world.await_user(user, last_ns);
+        is_full = user >= end && world.tasks.len() > most;
+        if !is_full {
+            world.await_user(user, last_ns);
+        }
     }
     let halves = world.halves.map(|(sum, count)| sum / count.max(1) as f64);
     let is_long = world.halves.iter().all(|half| half.1 >= HALF_MIN) && users.is_steady;
@@ -136,6 +152,7 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
     Ok(Ran {
         offered_rps: user as f64 / last_ns.min(now).max(1.0) * 1e9,
         growth: if is_long && halves[0] > 0.0 { halves[1] / halves[0] } else { 1.0 },
+        is_full: is_full && users.is_steady,
         is_cut: world.left > 0,
         events: world.events,
         shares: world.stations.iter_mut().map(|station| station.shares(now)).collect(),
@@ -202,6 +219,12 @@ fn reasons(job: &Job, ran: &[Ran], planned: f64) -> Vec<String> {
         reasons.push(
             "no steady state: in most runs the second half waited much longer than the first; \
              offer less, or ask for more requests"
+                .into(),
+        );
+    } else if ran.iter().any(|one| one.is_full) {
+        reasons.push(
+            "no steady state: more requests were under way than a run counts; offer less, or ask \
+             for more requests"
                 .into(),
         );
     }

@@ -41,6 +41,7 @@ pub(super) struct Station {
     queue_max: usize,
     pick: Pick,
     turn: usize,
+    /// Busy workers of instances that are up. Kubernetes' scaler leaves out those that stop, too.
     busy: u32,
     up: u32,
     /// Speed of the window under way.
@@ -153,7 +154,9 @@ impl Station {
         }
         self.advance(now);
         self.instances[at].busy -= 1;
-        self.busy -= 1;
+        if self.instances[at].state == State::Up {
+            self.busy -= 1;
+        }
         None
     }
 
@@ -192,7 +195,10 @@ impl Station {
 
     fn stop(&mut self, count: u32) {
         let up = self.instances.iter_mut().rev().filter(|one| one.state == State::Up);
-        up.take(count as usize).for_each(|one| one.state = State::Stopping);
+        for one in up.take(count as usize) {
+            one.state = State::Stopping;
+            self.busy -= one.busy;
+        }
         self.up = self.counted(State::Up);
     }
 
@@ -221,5 +227,42 @@ impl Station {
         self.advance(now);
         let per_instance = f64::from(self.workers) * now.max(1.0);
         [self.total.share(), self.total.up / per_instance, self.total.slow / now.max(1.0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::job::{Job, Scaling, ServiceJob};
+    use crate::calls::plan::Plan;
+
+    /// Two of four are busy at the first look, which stops three. The busy one of these ends its request at
+    /// 9 s: until then one worker is up, and it is busy all the time, not twice over.
+    #[test]
+    fn an_instance_that_stops_is_not_in_use() {
+        let scaling = Scaling { max: 4, down_after: "0".into(), ..Scaling::default() };
+        let pick = "turn".to_string();
+        let one =
+            ServiceJob { instances: 4, pick, scaling: Some(scaling), ..ServiceJob::default() };
+        let plan = Plan::new(&Job { services: vec![one], ..Job::default() }).unwrap();
+        let service = &plan.services[0];
+        let scaling = ScalingPlan { target: 1.0, ..service.scaling.clone().unwrap() };
+        let mut station = Station::new(service);
+        let mut rng = sojourn_base::rng::stream(1, "none", 0);
+        let mut come = |station: &mut Station, now| station.come(7, 0, now, &mut rng);
+        assert_eq!(come(&mut station, 4.9e9), Came::Serve(1));
+        for at in [2, 3] {
+            come(&mut station, 4.9e9);
+            station.free(at, 4.9e9);
+        }
+        assert_eq!(come(&mut station, 4.9e9), Came::Serve(0));
+        assert_eq!(station.scale(&scaling, 5e9), 0, "0.2 s of 20 are in use");
+        assert_eq!((station.up, station.busy), (1, 1));
+        assert_eq!(station.free(1, 9e9), None);
+        station.scale(&scaling, 10e9);
+        let [used, instances, _] = station.shares(10e9);
+        assert!((used - 5.2 / 25.0).abs() < 1e-12, "{used}");
+        assert!((instances - 2.5).abs() < 1e-12, "{instances}");
+        assert_eq!(station.counted(State::Starting), 0, "nor does it ask for another one");
     }
 }

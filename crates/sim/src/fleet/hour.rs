@@ -1,4 +1,7 @@
 //! One hour of a datacenter: every server, then the root requests.
+//!
+//! As many times are drawn of each server and hour, but requests are not as many: a server counts by its
+//! share of the requests, and an hour of the day by its load.
 
 use sojourn_base::rng::stream;
 use sojourn_base::span::Times;
@@ -7,8 +10,9 @@ use super::known;
 use super::parallel::map;
 use super::placement;
 use super::result::Hour;
+use super::roots::times;
 use super::server::Server;
-use super::servers::Fleet;
+use super::servers::{Facts, Fleet, capacity};
 use super::steady::{self, Plan};
 
 /// Servers per piece of work.
@@ -17,7 +21,9 @@ const PIECE: usize = 256;
 /// What one hour came to.
 pub(super) struct HourResult {
     pub(super) hour: Hour,
+    /// The times that the hour has of the day's.
     pub(super) root: Times,
+    /// See `root`.
     pub(super) server: Times,
     pub(super) by_platform: Vec<Sums>,
     /// Share of servers whose start was not forgotten when requests began to count.
@@ -72,16 +78,19 @@ impl Fleet<'_> {
         for piece in map(pieces, threads, |piece| self.servers_of(hour, piece)) {
             found.append(piece);
         }
-        let mut server = Times::new();
-        found.samples.iter().for_each(|ns| server.add(ns.round() as u64));
-        let root = self.roots(hour, &found.samples, threads);
+        let samples = &found.samples;
+        let server = self.requests(samples, 1.0);
+        let roots = self.roots(hour, samples, threads);
+        let (root, part) = (times(&roots), self.part_of_day(hour));
         let all = self.servers.len() as f64;
         let mean = |of: fn(&Sums) -> f64| found.by_platform.iter().map(of).sum::<f64>() / all;
+        // Of times that depend on nothing else, so many fewer are so much worse known.
+        let fewer = (samples.len() as f64 / server.count().max(1) as f64).sqrt();
         HourResult {
             hour: Hour {
                 load: self.job.load_by_hour[hour],
                 service_load: mean(|sums| sums.load),
-                utilisation: mean(|sums| sums.utilisation),
+                utilisation: self.of_cores(&found.by_platform),
                 neighbour_share: found.neighbours as f64 / all,
                 neighbour_throughput: mean(|sums| sums.throughput),
                 unstable_share: found.unstable as f64 / all,
@@ -89,12 +98,42 @@ impl Fleet<'_> {
                 server_ns: server.span(),
             },
             cold_share: found.cold as f64 / all,
-            server_half_width: known::half_width(&found.samples, self.group(), &server),
+            server_half_width: fewer * known::half_width(samples, self.group(), &server),
             root_half_width: known::half_width_independent(&root),
-            root,
-            server,
+            root: times(&roots[..(part * roots.len() as f64).round() as usize]),
+            server: self.requests(samples, part),
             by_platform: found.by_platform,
         }
+    }
+
+    /// Of the requests of the busiest hour, so many come in this one.
+    fn part_of_day(&self, hour: usize) -> f64 {
+        let most = self.job.load_by_hour.iter().copied().fold(0.0, f64::max);
+        if most > 0.0 { self.job.load_by_hour[hour] / most } else { 1.0 }
+    }
+
+    /// Of the times of each server as many as its share of the requests; all of the busiest one's, or
+    /// that part of them.
+    fn requests(&self, samples: &[f32], part: f64) -> Times {
+        let share = |facts: &Facts| capacity(&self.job.platforms[facts.platform]) * facts.factor;
+        let most = self.servers.iter().map(share).fold(0.0, f64::max);
+        let (mut result, mut sum) = (Times::new(), 0.0_f64);
+        let each = samples.len() / self.servers.len();
+        for (facts, own) in self.servers.iter().zip(samples.chunks_exact(each)) {
+            let before = sum.round() as usize;
+            sum += part * share(facts) / most * each as f64;
+            let count = (sum.round() as usize - before).min(own.len());
+            own[..count].iter().for_each(|ns| result.add(ns.round() as u64));
+        }
+        result
+    }
+
+    /// Mean share of the cores' time in use.
+    fn of_cores(&self, by_platform: &[Sums]) -> f64 {
+        let cores = |platform: usize| f64::from(self.job.platforms[platform].cores);
+        let all: f64 = self.servers.iter().map(|facts| cores(facts.platform)).sum();
+        let used = by_platform.iter().enumerate().map(|(at, sums)| cores(at) * sums.utilisation);
+        used.sum::<f64>() / all
     }
 
     /// How many kept times in a row depend on each other: those of one server, or of a part of it

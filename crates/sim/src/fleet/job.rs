@@ -38,7 +38,7 @@ pub struct Job {
     pub warmup: u32,
     /// Times kept per server and hour, at least; more where servers are few.
     pub samples: u32,
-    /// Root requests per hour.
+    /// Root requests in each hour; of the day's, an hour with half the load has half as many.
     pub roots: u32,
     /// Seed of every draw.
     pub seed: u64,

@@ -26,9 +26,11 @@ pub struct FleetResult {
     pub verdict: Verdict,
     /// Why not; what to do about it.
     pub reasons: Vec<String>,
-    /// Time of a root request: own, and the slowest of each level below; the whole day.
+    /// Time of a root request: own, and the slowest of each level below; the whole day, in which an
+    /// hour has requests as its load.
     pub root_ns: Span,
-    /// Time of a single request at one server (scale 1); the whole day.
+    /// Time of a single request at one server (scale 1); the whole day. A server has requests as its
+    /// cores, their speed and its load.
     pub server_ns: Span,
     /// Hour by hour.
     pub hours: Vec<Hour>,
@@ -44,7 +46,7 @@ pub struct Hour {
     pub load: f64,
     /// Mean load of the servers' services, slow-down by neighbours left out.
     pub service_load: f64,
-    /// Mean share of CPU time in use; a server with a neighbour is always busy.
+    /// Share of the CPU time of all cores in use; a server with a neighbour is always busy.
     pub utilisation: f64,
     /// Share of servers with a neighbour.
     pub neighbour_share: f64,

@@ -9,9 +9,18 @@ use super::servers::Fleet;
 /// Root requests per piece of work.
 const PIECE: usize = 256;
 
+/// The same times, ns, as a distribution.
+pub(super) fn times(ns: &[f64]) -> Times {
+    let mut result = Times::new();
+    for ns in ns {
+        result.add(ns.round() as u64);
+    }
+    result
+}
+
 impl Fleet<'_> {
     /// Times of the hour's root requests, from `samples`: `kept` times of each server, server by server.
-    pub(super) fn roots(&self, hour: usize, samples: &[f32], threads: usize) -> Times {
+    pub(super) fn roots(&self, hour: usize, samples: &[f32], threads: usize) -> Vec<f64> {
         let roots = self.job.roots as usize;
         let pieces = roots.div_ceil(PIECE);
         let result = map(pieces, threads, |piece| {
@@ -20,9 +29,7 @@ impl Fleet<'_> {
             let times = (0..count).map(|_| self.root(0, samples, &mut rng));
             times.collect::<Vec<f64>>()
         });
-        let mut times = Times::new();
-        result.iter().flatten().for_each(|ns| times.add(ns.round() as u64));
-        times
+        result.into_iter().flatten().collect()
     }
 
     /// Time of one request at `level`: its own, then the slowest of those that it asks.
@@ -74,7 +81,7 @@ mod tests {
     #[test]
     fn a_root_takes_its_own_time_and_then_the_slowest_of_each_level() {
         let job = Job { servers: 2, roots: 700, ..Job::default() };
-        let times = fleet(&job).roots(0, &[3.0; 4], 1);
+        let times = times(&fleet(&job).roots(0, &[3.0; 4], 1));
         assert_eq!(
             (times.count(), times.quantile(0.0), times.quantile(1.0)),
             (700, Some(33), Some(33))
@@ -86,10 +93,10 @@ mod tests {
     fn the_slowest_of_two_is_what_counts() {
         let tree = vec![Level { name: "leaf".into(), fanout: 2, scale: 1.0 }];
         let job = Job { servers: 2, roots: 10_000, tree, ..Job::default() };
-        let times = fleet(&job).roots(3, &[2.0, 2.0, 8.0, 8.0], 2);
-        let slow = times.above(2) as f64 / 10_000.0;
+        let times = |hour| times(&fleet(&job).roots(hour, &[2.0, 2.0, 8.0, 8.0], 2));
+        let slow = times(3).above(2) as f64 / 10_000.0;
         assert!((slow - 0.75).abs() < 5.0 * (0.1875_f64 / 10_000.0).sqrt(), "five sigma: {slow}");
-        assert_ne!(times.above(2), fleet(&job).roots(4, &[2.0, 2.0, 8.0, 8.0], 2).above(2));
+        assert_ne!(times(3).above(2), times(4).above(2));
     }
 
     /// Pieces of 256 and hours draw from streams of their own: none repeats another.
@@ -100,7 +107,7 @@ mod tests {
         let of = |roots, hour| {
             let job = Job { servers: 2, roots, tree: tree.clone(), ..Job::default() };
             let fleet = Fleet { kept: 500, ..Fleet::new(&job).unwrap() };
-            let times = fleet.roots(hour, &samples, 1);
+            let times = times(&fleet.roots(hour, &samples, 1));
             (1..1000).map(|ns| times.above(ns)).collect::<Vec<u64>>()
         };
         let once = of(256, 0);

@@ -1,7 +1,7 @@
 //! One day of a datacenter: from the job to its result.
 
 use sojourn_base::Fault;
-use sojourn_base::span::Times;
+use sojourn_base::span::{Span, Times};
 
 use super::hour::{HourResult, Sums};
 use super::job::{JOB_SCHEMA, Job};
@@ -75,8 +75,8 @@ fn reasons(hours: &[HourResult]) -> Vec<String> {
             hours[hour].hour.load
         ));
     }
-    let is_long = |times: &Times| is_cut(times.histogram().max());
-    if hours.iter().any(|result| is_long(&result.server) || is_long(&result.root)) {
+    let is_long = |times: &Span| times.max.is_some_and(is_cut);
+    if hours.iter().any(|it| is_long(&it.hour.server_ns) || is_long(&it.hour.root_ns)) {
         reasons.push("times above 1 h were cut there; use a smaller unit".into());
     }
     let (hour, half_width) = worst(|result| result.server_half_width);

@@ -10,7 +10,7 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_base::rng::{Rng, RngExt};
 
 use super::tally::Tally;
-use super::{Built, Discipline, Form, QueueKind, connections, rebase};
+use super::{Built, Discipline, Form, QueueKind, connections, dealt_most, rebase};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Worker {
@@ -46,6 +46,10 @@ impl Discipline for Epoll {
         tally.stages(index, epoll, dispatch);
         tally.finish(index, picked, sojourn);
         self.set_back();
+    }
+
+    fn most_of_one(&self) -> Option<f64> {
+        Some(dealt_most(self.connections, self.workers.len()))
     }
 }
 

@@ -41,6 +41,12 @@ pub trait Discipline: Debug {
         }
     }
 
+    /// Share of the requests that the busiest server gets, where each has a queue of its own; `None`:
+    /// servers are equally busy.
+    fn most_of_one(&self) -> Option<f64> {
+        None
+    }
+
     /// No more arrivals: everything left goes to `tally`.
     fn drain(&mut self, tally: &mut Tally) {
         let _ = tally;
@@ -108,6 +114,11 @@ fn connections(number: f64) -> Result<u64, Fault> {
     }
     let what = format!("connections is {number}");
     Err(Fault::usage(what, "discipline", "give a whole number of connections, 1 or more"))
+}
+
+/// What the busiest of `servers` gets if `connections` are dealt to them in turn.
+fn dealt_most(connections: u64, servers: usize) -> f64 {
+    connections.div_ceil(servers as u64) as f64 / connections as f64
 }
 
 /// When a clock that only counts forward in ns is set back: far below the point (2^53) from

@@ -8,7 +8,7 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_base::rng::{Rng, RngExt};
 
 use super::tally::Tally;
-use super::{Built, Discipline, Form, QueueKind, connections, rebase};
+use super::{Built, Discipline, Form, QueueKind, connections, dealt_most, rebase};
 
 #[derive(Debug)]
 struct Placed {
@@ -34,6 +34,10 @@ impl Discipline for Placed {
         let before = self.now;
         rebase(&mut self.now, &mut self.free);
         self.last -= before - self.now;
+    }
+
+    fn most_of_one(&self) -> Option<f64> {
+        Some(dealt_most(self.connections, self.free.len()))
     }
 }
 

@@ -117,6 +117,7 @@ pub struct QueueResult {
 pub fn run(job: &Job) -> Result<QueueResult, Fault> {
     let plan = Plan::new(job)?;
     let (mut queue, form) = super::parse(&job.discipline, job.servers)?;
+    plan.refuse_uneven(queue.most_of_one())?;
     let tally = plan.drive(queue.as_mut())?;
     let (summary, cycles, [epoll, dispatch]) = tally.finish_run();
     let closed = plan.closed(form);
@@ -201,6 +202,27 @@ impl<'a> Plan<'a> {
             ),
             "rate",
             format!("offer less than {peak:.6} requests/s, or raise servers"),
+        ))
+    }
+
+    /// Where connections do not divide evenly, one worker may have more than it can do.
+    fn refuse_uneven(&self, share: Option<f64>) -> Result<(), Fault> {
+        let rho = self.rate_rps * self.service.mean_ns() / 1e9 * share.unwrap_or(0.0);
+        if rho < 1.0 {
+            return Ok(());
+        }
+        let most = 1e9 / self.service.mean_ns() / share.unwrap_or(1.0);
+        Err(Fault::usage(
+            format!(
+                "unstable: one worker has {:.1} % of the connections and is offered {rho:.3} of what it \
+                 can do, so its queue grows without end",
+                share.unwrap_or(0.0) * 100.0
+            ),
+            "discipline",
+            format!(
+                "give a multiple of {} connections, or offer less than {most:.6} requests/s",
+                self.job.servers
+            ),
         ))
     }
 

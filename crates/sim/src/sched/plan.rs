@@ -13,6 +13,9 @@ use crate::service::Service;
 /// Longest run, ns: some 30 years. The clock counts ns in 64 bits, and the end is waited for.
 const LONGEST_NS: u64 = 1_000_000_000_000_000_000;
 
+/// Most requests/s of a service: the clock counts ns.
+const RATE_MAX: f64 = 1e9;
+
 /// The job, understood and found possible.
 pub(super) struct Plan<'a> {
     pub(super) job: &'a Job,
@@ -72,6 +75,11 @@ impl<'a> Plan<'a> {
         if rate <= 0.0 || !rate.is_finite() || service.workers == 0 {
             let what = format!("rate is {}, workers is {}", service.rate, service.workers);
             return Err(Fault::usage(what, "rate", "give a rate above 0 and 1 worker or more"));
+        }
+        if rate > RATE_MAX {
+            let what = format!("rate is {}", service.rate);
+            let fix = "give at most 1G: the clock counts whole ns";
+            return Err(Fault::usage(what, "rate", fix));
         }
         self.check_cpus(&service.softirq_cpus)?;
         let terms = service.grant.terms(self.policy.has_quota).map_err(|f| f.within("grant"))?;

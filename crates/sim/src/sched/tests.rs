@@ -190,5 +190,6 @@ fn mistakes_are_named_with_a_way_out() {
     assert!(wrong(|j| j.services[0].cpus = vec![1]).what.contains("no CPU 1"));
     assert!(wrong(|j| j.services[0].grant.quota = "1ms".into()).fix.contains("rt"));
     assert!(wrong(|j| j.tuning.tick = "0".into()).at.contains("tick"));
+    assert!(wrong(|j| j.services[0].rate = "1.1G".into()).fix.contains("at most 1G"));
     assert!(wrong(|j| j.smt_slowdown = 0.5).what.contains("0.5"));
 }

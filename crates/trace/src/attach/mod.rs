@@ -23,6 +23,7 @@ pub mod pidns;
 pub mod refusal;
 #[cfg(feature = "bpf")]
 pub(crate) mod shared;
+pub mod sockets;
 #[cfg(feature = "bpf")]
 pub(crate) mod steps;
 #[cfg(feature = "bpf")]

@@ -3,12 +3,14 @@
 //! Takes the root of /proc as an argument, so that tests can fake it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use sojourn_base::Fault;
 use sojourn_base::process;
 use sojourn_base::visible::in_line;
+
+use crate::attach::sockets::Census;
 
 /// A running service: its process, threads and listening ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,12 @@ pub struct Target {
 
 /// Finds the service of `pid`; `ports` replaces what is found if it is not empty.
 pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> {
+    find_in(&mut Census::new(proc_root), pid, ports)
+}
+
+/// The same where more than one is to be found.
+pub fn find_in(census: &mut Census<'_>, pid: u32, ports: &[u16]) -> Result<Target, Fault> {
+    let proc_root = census.proc_root;
     let folder = process::folder(proc_root, pid);
     let Some(name) = name(proc_root, pid).map(|name| in_line(&name)) else {
         return Err(Fault::usage(
@@ -48,15 +56,15 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
         ));
     }
     may_look_at(&folder, pid, &name)?;
-    let pids = family(proc_root, pid);
+    let pids = census.family(pid);
     let mut found = BTreeSet::new();
     for &member in &pids {
-        found.extend(listening(&process::folder(proc_root, member)));
+        found.extend(census.listening(member));
     }
     let listens = !found.is_empty();
     let ports: Vec<u16> =
         if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
-    if ports.is_empty() || !listens && !has_tcp(proc_root, &pids) {
+    if ports.is_empty() || !listens && !census.have_tcp(&pids) {
         for &member in &pids {
             may_look_at(&process::folder(proc_root, member), member, &name)?;
         }
@@ -108,75 +116,6 @@ fn comm(folder: &Path) -> Option<String> {
 fn is_kernel_thread(folder: &Path) -> bool {
     let is_empty = |file: &str| fs::read(folder.join(file)).is_ok_and(|bytes| bytes.is_empty());
     is_empty("cmdline") && is_empty("maps")
-}
-
-/// A process and all its descendants.
-fn family(proc_root: &Path, pid: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = pids(proc_root)
-        .into_iter()
-        .filter_map(|child| Some((child, parent(proc_root, child)?)))
-        .collect();
-    let mut family = vec![pid];
-    let mut next = 0;
-    while next < family.len() {
-        let of = family[next];
-        family.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(child, _)| *child));
-        next += 1;
-    }
-    family
-}
-
-fn pids(proc_root: &Path) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(proc_root) else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// Field 4 of `stat`; the name before it may hold any bytes.
-fn parent(proc_root: &Path, pid: u32) -> Option<u32> {
-    let stat = fs::read(proc_root.join(format!("{pid}/stat"))).ok()?;
-    String::from_utf8_lossy(&stat).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Ports of the listening TCP sockets that a process holds open.
-fn listening(folder: &Path) -> BTreeSet<u16> {
-    const LISTEN: &str = "0A";
-    let inodes = socket_inodes(folder);
-    tcp_tables(folder)
-        .iter()
-        .flat_map(|table| table.lines().skip(1))
-        .filter_map(socket_line)
-        .filter(|(_, state, inode)| *state == LISTEN && inodes.contains(inode))
-        .map(|(port, _, _)| port)
-        .collect()
-}
-
-fn has_tcp(proc_root: &Path, pids: &[u32]) -> bool {
-    pids.iter().any(|pid| {
-        let folder = process::folder(proc_root, *pid);
-        let inodes = socket_inodes(&folder);
-        let holds = |line| socket_line(line).is_some_and(|(_, _, inode)| inodes.contains(&inode));
-        tcp_tables(&folder).iter().flat_map(|table| table.lines().skip(1)).any(holds)
-    })
-}
-
-fn tcp_tables(folder: &Path) -> Vec<String> {
-    let read = |file| fs::read_to_string(folder.join(file)).ok();
-    ["net/tcp", "net/tcp6"].into_iter().filter_map(read).collect()
-}
-
-/// Local port, state and inode of a line of `/proc/net/tcp`.
-fn socket_line(line: &str) -> Option<(u16, &str, u64)> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let port = u16::from_str_radix(fields.get(1)?.rsplit_once(':')?.1, 16).ok()?;
-    Some((port, fields.get(3)?, fields.get(9)?.parse().ok()?))
-}
-
-fn socket_inodes(folder: &Path) -> BTreeSet<u64> {
-    let Ok(entries) = fs::read_dir(folder.join("fd")) else { return BTreeSet::new() };
-    let inode = |link: PathBuf| {
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u64>().ok()
-    };
-    entries.flatten().filter_map(|entry| inode(fs::read_link(entry.path()).ok()?)).collect()
 }
 
 #[cfg(test)]
@@ -259,13 +198,5 @@ mod tests {
         let result = result.unwrap();
         assert_eq!((result.pids, result.ports), (vec![10], vec![11211]));
         assert_eq!(ended.unwrap_err().what, "process 20 (server) has ended");
-    }
-
-    #[test]
-    fn the_kernels_table_is_read() {
-        let line = "   0: 0100007F:2BCB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  \
-                    0        0 21233 1 0000000000000000 100 0 0 10 0";
-        assert_eq!(socket_line(line), Some((11211, "0A", 21233)));
-        assert_eq!(socket_line("  sl  local_address"), None);
     }
 }

@@ -62,17 +62,18 @@ pub fn act(
     let (dump, reopen) = (flag(signal_hook::consts::SIGUSR1)?, flag(signal_hook::consts::SIGHUP)?);
     let windows = windows.map(|how| Windows::start(how, ports));
     let whom = by.words();
-    let mut ring = Ring::new((by, ports), (asked, args.room), (folder, text), hooks, windows);
+    let mut ring = Ring::new((by, ports), (asked, args.room), (folder, text), hooks, windows)?;
     log.line(&format!("waiting for {}; dumps go to {}", whom, args.dumps.display()));
     while !stop.load(Ordering::Relaxed) {
         if reopen.swap(false, Ordering::Relaxed) {
             log.reopen();
         }
         if ring.turn(dump.swap(false, Ordering::Relaxed), &mut log)? {
-            return Ok(Exit::Ok);
+            break;
         }
         std::thread::sleep(LOOK);
     }
+    ring.finish(dump.swap(false, Ordering::Relaxed), &mut log)?;
     Ok(Exit::Ok)
 }
 

@@ -122,9 +122,7 @@ fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<Culpri
             let sum = sums.entry(culprit.clone()).or_default();
             sum.ns += ns;
             sum.requests += u64::from(place == 0);
-            let is_sleep =
-                !["task", "running", "unseen", "stopped", "idle"].contains(&culprit.kind);
-            if is_sleep && *ns > sum.longest_ns && !one.stack.is_empty() {
+            if one.slept == Some(place) && *ns > sum.longest_ns && !one.stack.is_empty() {
                 (sum.longest_ns, sum.stack) = (*ns, one.stack.clone());
             }
         }

@@ -65,7 +65,11 @@ pub fn cut(slow: &Slow, known: &Known<'_>) -> Cut {
     for piece in &pieces {
         put(stage_of(piece), of_suspect(&piece.suspect), piece.ns);
     }
+    // What was seen of the time before the oldest event is known all the same.
+    let mut forgotten_ns = known.from_ns.min(to_ns).saturating_sub(from_ns);
     for off in index.offs(slow.tid, from_ns, to_ns) {
+        let before_ns = off.to_ns.min(known.from_ns).saturating_sub(off.from_ns.max(from_ns));
+        forgotten_ns = forgotten_ns.saturating_sub(before_ns);
         let asleep_ns = off.woken_ns.min(to_ns).saturating_sub(off.from_ns.max(from_ns));
         match off.kind {
             OffKind::Stopped => put(STOPPED, of_stop(off, known.signals), asleep_ns),
@@ -73,13 +77,16 @@ pub fn cut(slow: &Slow, known: &Known<'_>) -> Cut {
             OffKind::Asleep | OffKind::Preempted => {}
         }
     }
-    put(RUNNING, forgotten(), known.from_ns.min(to_ns).saturating_sub(from_ns));
+    put(RUNNING, forgotten(), forgotten_ns);
     put(RUNNING, running(known.thread(slow)), slow.total_ns);
     let mut culprits: Vec<(Arc<Culprit>, u64)> =
         culprits.into_iter().map(|(it, ns)| (Arc::new(it), ns)).collect();
     culprits.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    let stack = longest_sleep(&pieces).map_or_else(Vec::new, |off| stack_of(off, index));
-    Cut { stages: stages.into_iter().collect(), culprits, stack }
+    let longest = longest_sleep(&pieces);
+    let slept = longest.map(|(suspect, _)| of_suspect(suspect));
+    let slept = slept.and_then(|slept| culprits.iter().position(|(it, _)| **it == slept));
+    let stack = longest.map_or_else(Vec::new, |(_, off)| stack_of(off, index));
+    Cut { stages: stages.into_iter().collect(), culprits, slept, stack }
 }
 
 fn stage_of(piece: &Piece<'_>) -> &'static str {
@@ -136,8 +143,11 @@ fn of_stop(off: &Off, signals: &[Signal]) -> Culprit {
     plain("stopped", name, about)
 }
 
-fn longest_sleep<'a>(pieces: &[Piece<'a>]) -> Option<&'a Off> {
-    pieces.iter().filter(|piece| piece.off.is_some()).max_by_key(|piece| piece.ns)?.off
+/// The longest sleep, and to whom it is put down.
+fn longest_sleep<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<(&'p Suspect, &'a Off)> {
+    let sleeps = pieces.iter().filter_map(|piece| Some((piece, piece.off?)));
+    let (piece, off) = sleeps.max_by_key(|(piece, _)| piece.ns)?;
+    Some((&piece.suspect, off))
 }
 
 fn stack_of(off: &Off, index: &Index<'_>) -> Vec<Arc<str>> {
@@ -242,7 +252,11 @@ mod tests {
         let (unseen, ran) = (("unseen", String::new(), 6), ("running", "worker".into(), 7));
         assert_eq!(parts_from(&seen, &[], 16 * MS), [ran, stopped.clone(), unseen]);
         let unseen = ("unseen", String::new(), 13);
-        assert_eq!(parts_from(&seen, &[], 90 * MS), [unseen, stopped], "all of it");
+        assert_eq!(parts_from(&seen, &[], 90 * MS), [unseen, stopped.clone()], "all of it");
+        // From 8 to 23 it was stopped, which is known, and ran from then on.
+        let seen = Seen { offs: vec![off(OffKind::Stopped, 8, 23, 23)], ..Seen::default() };
+        let (stopped, ran) = (("stopped", String::new(), 13), ("running", "worker".to_owned(), 7));
+        assert_eq!(parts_from(&seen, &[], 16 * MS), [stopped, ran]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Link, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
+use sojourn_base::process::lives;
 
 use super::record::{self, Came};
 use super::tally::Beside;
@@ -26,11 +27,12 @@ use crate::reconstruct::layout::{slow_control as control, slow_counts as counts}
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slow.bpf.o"));
 
 /// Programs, and where they sit.
-pub(crate) const HOOKS: [(&str, &str); 4] = [
+pub(crate) const HOOKS: [(&str, &str); 5] = [
     ("slow_ready", "sk_data_ready"),
     ("slow_sent", "sock_send_length"),
     ("slow_signal", "signal_generate"),
     ("slow_fork", "sched_process_fork"),
+    ("slow_exit", "sched_process_exit"),
 ];
 
 /// What threads wait for is looked at all the time, so only what a user can notice.
@@ -102,6 +104,13 @@ impl Hooks {
     /// Processes of the service, with children that it has started since.
     pub fn pids(&self) -> Result<Vec<u32>, Fault> {
         Ok(load::pids(&load::map(&self.object, "tgids")?))
+    }
+
+    /// Whether a process is watched: since it was followed it has not ended.
+    pub fn watches(&self, pid: u32) -> bool {
+        let tgids = load::map(&self.object, "tgids");
+        tgids
+            .is_ok_and(|tgids| !matches!(tgids.lookup(&pid.to_ne_bytes(), MapFlags::ANY), Ok(None)))
     }
 
     /// A process has ended, so its threads are no longer watched.
@@ -181,6 +190,10 @@ pub(crate) fn follow(object: &Object, control: &Shared, target: &TargetFacts) ->
     let tgids = load::map(object, "tgids")?;
     for pid in &target.pids {
         tgids.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+    }
+    // The hook that sees a process end could not remove one that had ended before it was here.
+    for pid in target.pids.iter().filter(|pid| !lives(Path::new("/proc"), **pid)) {
+        let _ = tgids.delete(&pid.to_ne_bytes()); // it may be gone
     }
     let mut words = [0_u64; 1024];
     for port in &target.ports {

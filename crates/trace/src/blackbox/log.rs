@@ -6,7 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sojourn_base::Fault;
+use sojourn_base::clock::unix_ns;
+use sojourn_base::units::NS_PER_S;
 use sojourn_base::visible::Visible;
+
+use super::stamp::stamp;
 
 /// Messages: to a file that is opened anew on SIGHUP, or to standard error.
 pub struct Log<'a> {
@@ -34,14 +38,15 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Writes a line with the time of day to the log, or to stderr.
+    /// Writes a line: to the log, with the time of day in UTC, or to stderr, of which others note the time.
     pub fn line(&mut self, text: &str) {
-        let out: &mut dyn Write = match &mut self.file {
-            Some(file) => file,
-            None => self.talk,
+        let Some(file) = &mut self.file else {
+            let _ = writeln!(self.talk, "{text}"); // there is nowhere else to say it
+            let _ = self.talk.flush();
+            return;
         };
-        let _ = writeln!(out, "{text}"); // there is nowhere else to say it
-        let _ = out.flush();
+        let _ = writeln!(file, "{} {text}", stamp(unix_ns() / NS_PER_S)); // nor here
+        let _ = file.flush();
     }
 }
 
@@ -60,12 +65,25 @@ mod tests {
     use super::*;
     use std::fs;
 
+    /// The lines of a log, each of which begins with its time: `20261126T235959Z`.
+    fn without_times(text: &str) -> String {
+        let (now_s, mut lines) = (unix_ns() / NS_PER_S, String::new());
+        for line in text.lines() {
+            let (time, rest) = line.split_once(' ').unwrap();
+            assert!(*time <= *stamp(now_s) && *time > *stamp(now_s - 3_600), "{line}");
+            lines.push_str(rest);
+            lines.push('\n');
+        }
+        lines
+    }
+
     #[test]
     fn a_log_that_was_moved_goes_on_in_a_new_file_and_a_link_is_not_followed() {
         let folder = std::env::temp_dir().join(format!("sojourn-ring-log-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
         let (path, moved) = (folder.join("ring.log"), folder.join("ring.log.1"));
+        let read = |path: &Path| without_times(&fs::read_to_string(path).unwrap());
         let mut none = Vec::new();
         let mut log = Log::new(Some(path.clone()), &mut none).unwrap();
         log.line("first");
@@ -73,17 +91,13 @@ mod tests {
         log.line("second");
         log.reopen();
         log.line("third \u{1b}[2J");
-        assert_eq!(fs::read_to_string(&moved).unwrap(), "first\nsecond\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "third \\x1b[2J\n");
+        assert_eq!(read(&moved), "first\nsecond\n");
+        assert_eq!(read(&path), "third \\x1b[2J\n");
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&moved, &path).unwrap();
         log.reopen();
         log.line("fourth");
-        assert_eq!(
-            fs::read_to_string(&moved).unwrap(),
-            "first\nsecond\n",
-            "the link is left alone"
-        );
+        assert_eq!(read(&moved), "first\nsecond\n", "the link is left alone");
         assert!(Log::new(Some(path), &mut Vec::new()).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -154,6 +154,12 @@ impl Memory {
         listed
     }
 
+    /// Processes and threads that replied to what is stored.
+    pub fn threads(&self) -> HashSet<(u32, u32)> {
+        let all = self.seconds.values().flat_map(|second| &second.slowest);
+        all.map(|Reverse(slow)| (slow.tgid, slow.tid)).collect()
+    }
+
     /// What has left for lack of room, of the seconds that are stored.
     pub fn evicted(&self) -> Evicted {
         let seconds = self.seconds.values();

@@ -28,6 +28,7 @@ pub mod stamp;
 pub mod state;
 pub mod tally;
 pub mod unit;
+pub mod writer;
 
 #[cfg(feature = "bpf")]
 pub mod act;

@@ -24,6 +24,8 @@ pub struct Cut {
     pub stages: Vec<(&'static str, u64)>,
     /// Time by culprit, ns, the largest first; adds to the total. One culprit of many requests is in memory once.
     pub culprits: Vec<(Arc<Culprit>, u64)>,
+    /// Which of the culprits its longest sleep is put down to.
+    pub slept: Option<usize>,
     /// Functions in which its longest sleep was, outermost last; empty: not known.
     pub stack: Vec<Arc<str>>,
 }

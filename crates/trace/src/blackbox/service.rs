@@ -8,11 +8,12 @@ use std::path::Path;
 
 use sojourn_base::Fault;
 
+use crate::attach::sockets::Census;
 use crate::attach::target;
 use crate::judge::result::TargetFacts;
 
-/// Processes at most: the kernel's table has 1024 rows.
-const MOST: usize = 1_000;
+/// Processes at most: the kernel's table, `bpf/tgids.h`, has 16,384 rows, and children that start later need some.
+const MOST: usize = 16_000;
 /// Of a control group's name, at least so many letters of a container's id.
 const ID: usize = 12;
 
@@ -83,11 +84,12 @@ impl By {
     /// yet. `ports` replace those that are found. `never`: processes that are none of it.
     pub fn look(&self, proc_root: &Path, ports: &[u16], never: &[u32]) -> Option<TargetFacts> {
         let (mut pids, mut open, mut name) = (BTreeSet::new(), BTreeSet::new(), None);
+        let mut census = Census::new(proc_root);
         for pid in self.roots(proc_root).into_iter().filter(|pid| !never.contains(pid)) {
             if pids.contains(&pid) {
                 continue;
             }
-            let Ok(listed) = target::find(proc_root, pid, ports) else { continue };
+            let Ok(listed) = target::find_in(&mut census, pid, ports) else { continue };
             name.get_or_insert((listed.pid, listed.name));
             pids.extend(listed.pids);
             open.extend(listed.ports);
@@ -172,5 +174,28 @@ mod tests {
         assert_eq!(By::Comm(comm).look(proc_root, &[], &listed.pids), None, "it is left out");
         assert_eq!(By::Pid(u32::MAX).look(proc_root, &[], &[]), None);
         assert_eq!(By::Group("no-such.service".into()).look(proc_root, &[], &[]), None);
+    }
+
+    /// A process for each connection.
+    #[test]
+    fn all_processes_of_a_large_service_are_watched() {
+        let root = std::env::temp_dir().join(format!("sojourn-many-{}", std::process::id()));
+        let put = |pid: u32, parent: u32| {
+            let own = root.join(pid.to_string());
+            fs::create_dir_all(own.join("fd")).unwrap();
+            fs::write(own.join("stat"), format!("{pid} (many) S {parent} 1")).unwrap();
+            fs::write(own.join("comm"), "many\n").unwrap();
+            own
+        };
+        let own = put(10, 1);
+        (11..=1_510).for_each(|pid| drop(put(pid, 10)));
+        fs::create_dir(own.join("net")).unwrap();
+        let line = "0: 0100007F:2BCB 00000000:0000 0A 0:0 0:0 0 0 0 21233 1";
+        fs::write(own.join("net/tcp"), format!("  sl\n {line}\n")).unwrap();
+        std::os::unix::fs::symlink("socket:[21233]", own.join("fd/3")).unwrap();
+        let listed = By::Comm("many".into()).look(&root, &[], &[]);
+        fs::remove_dir_all(&root).unwrap();
+        let listed = listed.unwrap();
+        assert_eq!((listed.pids.len(), listed.ports), (1_501, vec![11211]));
     }
 }

@@ -25,8 +25,9 @@ const MOST_A_SECOND: u64 = 20_000;
 /// The floor before anything is known, ns, and the lowest.
 const FIRST_FLOOR_NS: u64 = NS_PER_S / 1_000;
 const LEAST_FLOOR_NS: u64 = 50_000;
-/// Signals and threads' names in memory.
+/// Signals in memory.
 const SIGNALS: usize = 1_000;
+/// Threads' names in memory, before those of no stored request leave. A service may have a thread for each connection.
 const NAMES: usize = 5_000;
 
 /// Memory, and the next dump.
@@ -40,6 +41,7 @@ pub struct State {
     pub signals: VecDeque<Signal>,
     /// Of threads, by process and thread; also of those that have ended.
     pub names: HashMap<(u32, u32), String>,
+    names_max: usize,
     /// Shorter requests are counted only, ns.
     pub floor_ns: u64,
     /// Causes since the last dump that came too soon.
@@ -57,6 +59,7 @@ impl State {
             tally: Tally::new(asked.last_ns.max(QUANTILE_OF_NS) + NS_PER_S),
             signals: VecDeque::new(),
             names: HashMap::new(),
+            names_max: NAMES,
             floor_ns: asked.over_ns.map_or(FIRST_FLOOR_NS, |over| over.min(FIRST_FLOOR_NS)),
             passed_over: 0,
             due: None,
@@ -67,12 +70,14 @@ impl State {
 
     /// A slow request came, by a thread of this name.
     pub fn slow(&mut self, slow: Slow, thread: String, now_ns: u64, unix_ns: u64) {
-        if self.names.len() >= NAMES {
-            self.names.clear();
-        }
-        self.names.entry((slow.tgid, slow.tid)).or_insert(thread);
-        let (total_ns, port) = (slow.total_ns, slow.peer_port);
+        let (total_ns, port, of) = (slow.total_ns, slow.peer_port, (slow.tgid, slow.tid));
         self.memory.add(slow);
+        self.names.entry(of).or_insert(thread);
+        if self.names.len() > self.names_max {
+            let stored = self.memory.threads();
+            self.names.retain(|thread, _| stored.contains(thread));
+            self.names_max = NAMES.max(2 * self.names.len());
+        }
         if self.asked.over_ns.is_some_and(|over| total_ns > over) {
             let about = format!("a request from port {port} took {}", show_ns(total_ns as f64));
             self.ask("over", about, now_ns, unix_ns);
@@ -125,6 +130,13 @@ impl State {
     pub fn due(&mut self, now_ns: u64) -> Option<Cause> {
         let is_due = self.due.as_ref().is_some_and(|(at_ns, _)| now_ns >= *at_ns);
         is_due.then(|| self.due.take()).flatten().map(|(_, cause)| cause)
+    }
+
+    /// What is due soon is due now: there will be no later.
+    pub fn hurry(&mut self) {
+        if let Some((at_ns, _)) = &mut self.due {
+            *at_ns = 0;
+        }
     }
 
     /// A dump has been made.

@@ -21,10 +21,13 @@ use super::service::By;
 use super::state::State;
 use super::tally::Beside;
 use super::windows::Windows;
+use super::writer::Writer;
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::window::work::own_cpu_ns;
 
 mod dumps;
+
+use dumps::{Work, Written};
 
 /// How often a service that is not there is looked for, one that is there for new processes, and for new ports,
 /// which takes some ms.
@@ -38,7 +41,10 @@ pub struct Ring {
     ports: Vec<u16>,
     over_ns: Option<u64>,
     last_ns: u64,
-    folder: Folder,
+    /// Writes dumps.
+    writer: Writer<Work, Written>,
+    /// SIGUSR1 asked for a dump, and the last one was still being written.
+    is_asked: bool,
     hooks: Hooks,
     /// Stages beside it, if they were asked for.
     windows: Option<Windows>,
@@ -59,25 +65,30 @@ pub struct Ring {
     text: Text,
     dumps: u64,
     dumps_failed: u64,
+    dumps_removed: u64,
     passed_over: u64,
 }
 
 impl Ring {
     /// Before the first turn. Hooks are attached; `room`: slow requests in memory.
+    ///
+    /// # Errors
+    /// There can be no more threads.
     pub fn new(
         (by, ports): (By, &[u16]),
         (asked, room): (Asked, usize),
-        (folder, text): (Folder, Text),
+        (mut folder, text): (Folder, Text),
         hooks: Hooks,
         windows: Option<Windows>,
-    ) -> Self {
+    ) -> Result<Self, Fault> {
         let now_ns = Monotonic.now_ns();
-        Self {
+        Ok(Self {
             by,
             ports: ports.to_vec(),
             over_ns: asked.over_ns,
             last_ns: asked.last_ns,
-            folder,
+            writer: Writer::start(move |work| dumps::write(&mut folder, &work))?,
+            is_asked: false,
             hooks,
             windows,
             state: State::new(asked, room),
@@ -93,8 +104,9 @@ impl Ring {
             text,
             dumps: 0,
             dumps_failed: 0,
+            dumps_removed: 0,
             passed_over: 0,
-        }
+        })
     }
 
     /// One turn; whether the end has come.
@@ -102,12 +114,30 @@ impl Ring {
     /// # Errors
     /// The kernel refused.
     pub fn turn(&mut self, is_asked: bool, log: &mut Log<'_>) -> Result<bool, Fault> {
-        let runs = |pid: &u32| lives(Path::new("/proc"), *pid);
-        let has_ended = self.target.as_ref().is_some_and(|target| !target.pids.iter().any(runs));
+        self.is_asked |= is_asked;
+        let may_dump = !self.writer.is_busy();
+        let is_over = self.look(may_dump && self.is_asked, may_dump, log)?;
+        self.is_asked &= !may_dump;
+        let now_ns = Monotonic.now_ns();
+        if !is_over && now_ns >= self.next_find_ns && self.may_differ(now_ns) {
+            self.find(now_ns, log)?;
+        }
+        Ok(is_over)
+    }
+
+    /// Takes what came, and makes the dumps that it leads to; whether the end has come. Not `may_dump`: the last one
+    /// is still being written, so that only one of the service's end is made.
+    fn look(&mut self, is_asked: bool, may_dump: bool, log: &mut Log<'_>) -> Result<bool, Fault> {
+        let has_ended = self.has_ended();
         self.take()?;
+        let written = self.writer.done();
+        self.tell(written, log);
+        if let Some(fault) = self.windows.as_ref().and_then(Windows::fault) {
+            log.line(&format!("no stages can be traced beside it: {fault}"));
+        }
         let now_ns = Monotonic.now_ns();
         if now_ns >= self.next_second_ns {
-            self.second(now_ns);
+            self.second();
         }
         if is_asked {
             let about = "SIGUSR1 asked for it".to_owned();
@@ -123,16 +153,19 @@ impl Ring {
             self.windows.iter().for_each(|windows| windows.follow(None));
             self.gone_ns = Some(now_ns);
             self.next_find_ns = now_ns + FIND_NS;
-            if matches!(self.by, By::Pid(_)) {
-                return Ok(true);
-            }
-        } else if let Some(cause) = self.state.due(now_ns) {
+            return Ok(matches!(self.by, By::Pid(_)));
+        }
+        if may_dump && let Some(cause) = self.state.due(now_ns) {
             self.dump(cause, log);
         }
-        if now_ns >= self.next_find_ns && self.may_differ(now_ns) {
-            self.find(now_ns, log)?;
-        }
         Ok(false)
+    }
+
+    /// Whether none of the service's processes runs. One whose number runs, but is no longer watched, has ended,
+    /// and another process has its number.
+    fn has_ended(&self) -> bool {
+        let runs = |pid: &u32| lives(Path::new("/proc"), *pid) && self.hooks.watches(*pid);
+        self.target.as_ref().is_some_and(|target| !target.pids.iter().any(runs))
     }
 
     fn take(&mut self) -> Result<(), Fault> {
@@ -146,19 +179,23 @@ impl Ring {
         Ok(())
     }
 
-    fn second(&mut self, now_ns: u64) {
+    /// A second ends now, or sooner for a dump; when. To cut up what is stored takes long, so that the clock is read
+    /// after that, with the counts.
+    fn second(&mut self) -> u64 {
         if self.hooks.is_full() {
             let seen = self.hooks.seen();
             let own = self.newest.pids.iter().copied();
-            self.state.cut(&seen, own, self.hooks.seen_from_ns(), now_ns);
+            self.state.cut(&seen, own, self.hooks.seen_from_ns(), Monotonic.now_ns());
         }
-        self.hooks.forget(now_ns.saturating_sub(self.last_ns + NS_PER_S));
+        self.hooks.forget(Monotonic.now_ns().saturating_sub(self.last_ns + NS_PER_S));
+        let now_ns = Monotonic.now_ns();
         let beside = self.beside(now_ns);
         self.state.second(now_ns, unix_ns(), &self.hooks.totals(), beside);
         self.hooks.set_floor(self.state.floor_ns);
         self.next_second_ns = now_ns + NS_PER_S;
         let text = metrics::text(&self.now(now_ns));
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        now_ns
     }
 
     fn now(&self, now_ns: u64) -> Now {
@@ -171,7 +208,7 @@ impl Ring {
             beside: self.beside(now_ns),
             dumps: self.dumps,
             dumps_failed: self.dumps_failed,
-            dumps_removed: self.folder.removed_for_room(),
+            dumps_removed: self.dumps_removed,
             passed_over: self.passed_over + self.state.passed_over,
             own_cpu_ns: own_cpu_ns() as u64,
             own_bytes: own_bytes(),

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use sojourn_base::Fault;
 use sojourn_base::units::NS_PER_S;
 
 use crate::attach::how::{How, Options};
-use crate::attach::target::{self, Target};
+use crate::attach::target;
 use crate::judge::made;
 use crate::judge::result::TraceResult;
 use crate::judge::verdict::Bounds;
@@ -19,8 +20,10 @@ use crate::session;
 
 /// Length of a trace.
 const PIECE_NS: u64 = 60 * NS_PER_S;
-/// Between two traces, and after one that failed.
+/// Between two traces.
 const PAUSE: Duration = Duration::from_millis(200);
+/// After one that failed, because to load hooks takes a CPU.
+const PAUSES_AFTER_FAULT: u32 = 50;
 /// As `sojourn-trace` has them.
 const BOUNDS: Bounds = Bounds { unmatched_max: 0.01, residual_max: 0.05 };
 const BUFFER: u32 = 16 << 20;
@@ -33,6 +36,8 @@ struct Shared {
     /// The process to trace; `None`: there is none.
     pid: Mutex<Option<u32>>,
     newest: Mutex<Option<TraceResult>>,
+    /// Why there is none, until somebody has asked.
+    fault: Mutex<Option<Fault>>,
     stop: AtomicBool,
 }
 
@@ -47,7 +52,9 @@ impl Windows {
     pub fn start(how: How, ports: &[u16]) -> Self {
         let shared = Arc::new(Shared::default());
         let (of_thread, ports) = (Arc::clone(&shared), ports.to_vec());
-        let run = move || trace(&of_thread, how, &ports);
+        let run = move || {
+            trace(&of_thread, PAUSE, |pid| one(pid, how, &ports, &of_thread.stop));
+        };
         let thread = thread::Builder::new().name("windows".into()).spawn(run).ok();
         Self { shared, thread }
     }
@@ -55,6 +62,11 @@ impl Windows {
     /// Traces this process from now on.
     pub fn follow(&self, pid: Option<u32>) {
         *self.shared.pid.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+    }
+
+    /// Why the last trace failed, once for each reason.
+    pub fn fault(&self) -> Option<Fault> {
+        self.shared.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The newest trace that is finished.
@@ -70,19 +82,44 @@ impl Drop for Windows {
     }
 }
 
-fn trace(shared: &Shared, how: How, ports: &[u16]) {
+/// `one` traces a process for a while; `None`: the service has ended.
+fn trace(
+    shared: &Shared,
+    pause: Duration,
+    one: impl Fn(u32) -> Result<Option<TraceResult>, Fault>,
+) {
+    let mut last = None;
     while !shared.stop.load(Ordering::Relaxed) {
         let pid = *shared.pid.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(result) = pid.and_then(|pid| one(pid, how, ports, &shared.stop)) {
-            *shared.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        let mut pauses = 1;
+        match pid.map_or(Ok(None), &one) {
+            Ok(None) => {}
+            Ok(newest @ Some(_)) => {
+                *shared.newest.lock().unwrap_or_else(PoisonError::into_inner) = newest;
+                last = None;
+            }
+            Err(fault) => {
+                let fault = Some(fault);
+                if last != fault {
+                    shared.fault.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&fault);
+                }
+                (last, pauses) = (fault, PAUSES_AFTER_FAULT);
+            }
         }
-        thread::sleep(PAUSE);
+        for _ in 0..pauses {
+            if !shared.stop.load(Ordering::Relaxed) {
+                thread::sleep(pause);
+            }
+        }
     }
 }
 
-/// One trace; `None`: the service has ended, or the kernel refused.
-fn one(pid: u32, how: How, ports: &[u16], stop: &AtomicBool) -> Option<TraceResult> {
-    let target: Target = target::find(Path::new("/proc"), pid, ports).ok()?;
+/// One trace; `None`: the service has ended.
+///
+/// # Errors
+/// The kernel refused.
+fn one(pid: u32, how: How, ports: &[u16], stop: &AtomicBool) -> Result<Option<TraceResult>, Fault> {
+    let Ok(target) = target::find(Path::new("/proc"), pid, ports) else { return Ok(None) };
     let options = Options {
         duration_ns: PIECE_NS,
         how,
@@ -91,6 +128,30 @@ fn one(pid: u32, how: How, ports: &[u16], stop: &AtomicBool) -> Option<TraceResu
         blame: Some(Q),
         ..Options::default()
     };
-    let mut outcome = session::run(&target, options, stop, &mut || {}, &mut |_| {}).ok()?;
-    Some(made::result(&target, options, BOUNDS, &mut outcome))
+    let mut outcome = session::run(&target, options, stop, &mut || {}, &mut |_| {})?;
+    Ok(Some(made::result(&target, options, BOUNDS, &mut outcome)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn why_there_are_no_stages_is_reported_once_for_each_reason() {
+        let shared = Shared::default();
+        *shared.pid.lock().unwrap() = Some(7);
+        let (turns, reasons) = (Cell::new(0), Cell::new(Vec::new()));
+        trace(&shared, Duration::ZERO, |pid| {
+            assert_eq!(pid, 7);
+            let mut all = reasons.take();
+            all.extend(shared.fault.lock().unwrap().take().map(|fault| fault.what));
+            reasons.set(all);
+            turns.set(turns.get() + 1);
+            shared.stop.store(turns.get() == 6, Ordering::Relaxed);
+            let what = if turns.get() < 4 { "no right" } else { "no memory" };
+            Err(Fault::failed(what, "bpf()", "see dmesg"))
+        });
+        assert_eq!(reasons.take(), ["no right", "no memory"]);
+    }
 }

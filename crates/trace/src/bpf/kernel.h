@@ -46,6 +46,14 @@ struct thread_info {
 #endif
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;	/* threads that have not ended */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -54,6 +62,7 @@ struct task_struct {
 	int tgid;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
 	int on_cpu;
 	void *stack;
 	u64 start_time;	/* CLOCK_MONOTONIC */

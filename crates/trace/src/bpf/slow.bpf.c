@@ -39,10 +39,10 @@
 #include "bins.h"
 #include "slow.h"
 
-#define SIGKILL 9
-#define SIGTERM 15
-#define SIGSTOP 19
-#define FATAL (1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << SIGKILL | 1 << 11 | 1 << SIGTERM | 1 << SIGSTOP)
+/* That stop or end a process which does nothing about them, by number: HUP, INT, QUIT; ILL; ABRT to KILL; SEGV; PIPE;
+ * TERM; STOP; XCPU, XFSZ; SYS. Not those that services use for themselves: USR1, USR2, ALRM, PROF. */
+#define FATAL (0xeU | 1U << 4 | 0xfU << 6 | 1U << 11 | 1U << 13 | 1U << 15 | 1U << 19 | 3U << 24 | 1U << 31)
+#define IGNORED 1	/* TRACE_SIGNAL_IGNORED */
 
 struct slow_settings {
 	u64 pid_ns;		/* namespace of process numbers: see pids.h */
@@ -235,12 +235,12 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 
 /* Who stops or ends the service. */
 SEC("tp_btf/signal_generate")
-int BPF_PROG(slow_signal, int number, void *info, struct task_struct *task)
+int BPF_PROG(slow_signal, int number, void *info, struct task_struct *task, int is_group, int result)
 {
 	u32 target = tgid_of(task);
 	struct slow *slow;
 
-	if (number < 1 || number > 31 || !(FATAL >> number & 1))
+	if (number < 1 || number > 31 || !(FATAL >> number & 1) || result == IGNORED)
 		return 0;
 	if (!bpf_map_lookup_elem(&tgids, &target))
 		return 0;
@@ -267,6 +267,17 @@ int BPF_PROG(slow_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (from != to && bpf_map_lookup_elem(&tgids, &from))
 		bpf_map_update_elem(&tgids, &to, &one, BPF_ANY);
+	return 0;
+}
+
+/* The last thread of a process ends. Its number may be given to anybody from now on. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(slow_exit, struct task_struct *p)
+{
+	u32 tgid = tgid_of(p);
+
+	if (!p->signal->live.counter)
+		bpf_map_delete_elem(&tgids, &tgid);
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * Processes of the service: requests and threads of others are left out. A service may start one for each
- * connection. The black box and --times remove those that have ended, within some seconds; a trace of stages
- * removes none.
+ * connection. The hooks of the black box and of --times remove those that end; a trace of stages removes none.
  */
 
 struct {

@@ -62,16 +62,20 @@ pub struct Lasting {
     namer: Namer,
     known: HashMap<Option<u32>, HashMap<u64, Arc<str>>>,
     numbers: HashMap<(Option<u32>, Vec<u64>), i32>,
+    /// The next number; none is given twice.
+    next: i32,
 }
 
-/// Stacks that are remembered; then all are forgotten at once.
+/// Stacks that are remembered; then those that no event has are forgotten at once.
 const REMEMBERED: usize = 4_096;
+/// Stacks that events may have then; more, and all are forgotten.
+const IN_USE: usize = 4 * REMEMBERED;
 /// Names that come while requests are watched may take so long.
 const SOON: Duration = Duration::from_secs(2);
 
 impl Default for Lasting {
     fn default() -> Self {
-        Self { namer: Namer::new(), known: HashMap::new(), numbers: HashMap::new() }
+        Self { namer: Namer::new(), known: HashMap::new(), numbers: HashMap::new(), next: 0 }
     }
 }
 
@@ -80,8 +84,7 @@ impl Lasting {
     /// kernel's.
     pub fn take(&mut self, map: &Map<'_>, seen: &mut Seen, from: usize) {
         if self.numbers.len() > REMEMBERED {
-            (self.known, self.numbers) = Default::default();
-            (seen.stacks.kernel, seen.stacks.user) = Default::default();
+            self.forget(seen);
         }
         let mut freed = HashSet::new();
         for at in from..seen.offs.len() {
@@ -97,9 +100,27 @@ impl Lasting {
     }
 
     fn number(&mut self, map: &Map<'_>, process: Option<u32>, id: i32, seen: &mut Seen) -> i32 {
-        let Some(stack) = u32::try_from(id).ok().and_then(|id| addresses(map, id)) else {
-            return -1;
-        };
+        let stack = u32::try_from(id).ok().and_then(|id| addresses(map, id));
+        stack.map_or(-1, |stack| self.remember(process, stack, seen))
+    }
+
+    /// Drops stacks that no event has.
+    fn forget(&mut self, seen: &mut Seen) {
+        (self.known, self.numbers) = Default::default();
+        let mut used = HashSet::new();
+        for off in &seen.offs {
+            used.extend([(None, off.kernel_stack), (Some(off.tgid), off.user_stack)]);
+        }
+        let stacks = &mut seen.stacks;
+        stacks.kernel.retain(|number, _| used.contains(&(None, *number)));
+        stacks.user.retain(|(tgid, number), _| used.contains(&(Some(*tgid), *number)));
+        if stacks.kernel.len() + stacks.user.len() > IN_USE {
+            (stacks.kernel, stacks.user) = Default::default();
+        }
+    }
+
+    /// The number of a stack, innermost first.
+    fn remember(&mut self, process: Option<u32>, stack: Vec<u64>, seen: &mut Seen) -> i32 {
         if let Some(number) = self.numbers.get(&(process, stack.clone())) {
             return *number;
         }
@@ -110,7 +131,8 @@ impl Lasting {
             table.insert(*address, seen.names.keep(&name));
         }
         let frames = stack.iter().map(|address| table[address].clone()).collect();
-        let number = i32::try_from(self.numbers.len()).unwrap_or(i32::MAX);
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
         match process {
             None => seen.stacks.kernel.insert(number, frames),
             Some(tgid) => seen.stacks.user.insert((tgid, number), frames),
@@ -204,46 +226,4 @@ fn short(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    use std::fs::{File, remove_file};
-    use std::process::{Command, id};
-
-    /// What another user may put where a process has the names of its functions.
-    #[test]
-    fn a_pipe_or_a_link_in_the_place_of_names_is_not_waited_for() {
-        let map = format!("/tmp/perf-{}.map", id());
-        let heap = vec![0_u8; 4 << 20]; // a mapping of its own, without a file
-        let address = heap.as_ptr() as u64 + 4096;
-        let within = Duration::from_secs(60);
-        let _ = remove_file(&map);
-        assert!(!has_own_map(id()), "there is none");
-        assert!(Command::new("mkfifo").arg(&map).status().unwrap().success());
-        let mut namer = Namer::new();
-        let result = namer.names(Some(id()), &[address], within);
-        let is_pipe_left_alone = !has_own_map(id()) && namer.ask.is_some();
-        remove_file(&map).unwrap();
-        std::os::unix::fs::symlink("/etc/hostname", &map).unwrap();
-        let is_link_left_alone = !has_own_map(id());
-        remove_file(&map).unwrap();
-        File::create(&map).unwrap().set_len(MAP_BYTES_MAX + 1).unwrap();
-        let is_bomb_left_alone = !has_own_map(id());
-        fs::write(&map, format!("{:x} 1000 of_a_compiler\n", address - 16)).unwrap();
-        let own = Namer::new().names(Some(id()), &[address], within);
-        remove_file(&map).unwrap();
-        assert_eq!((result, own), (vec![UNKNOWN.to_string()], vec!["of_a_compiler".to_string()]));
-        assert!(is_pipe_left_alone && is_link_left_alone && is_bomb_left_alone);
-    }
-
-    #[test]
-    fn names_that_take_too_long_are_unknown_and_so_are_those_that_follow() {
-        let mut namer = Namer::new();
-        let (_keep, silent) = channel();
-        namer.told = silent;
-        let short = Duration::from_millis(10);
-        assert_eq!(namer.names(None, &[1, 2], short), [UNKNOWN, UNKNOWN]);
-        assert!(namer.ask.is_none(), "not asked again");
-        assert_eq!(namer.names(None, &[3], Duration::from_secs(600)), [UNKNOWN]);
-    }
-}
+mod tests;

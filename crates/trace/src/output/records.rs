@@ -14,6 +14,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use sojourn_base::visible::in_line;
 use sojourn_base::{Fault, files};
 
 use crate::reconstruct::counts::Thread;
@@ -53,7 +54,7 @@ impl Writer {
 
     /// Takes one record; a full block of them is written at once.
     pub fn add(&mut self, record: &Record) {
-        let Some(open) = &mut self.0 else { return };
+        let Some(open) = self.0.as_mut().filter(|open| open.error.is_none()) else { return };
         open.rows.push(record.clone());
         if open.rows.len() == ROWS {
             open.flush();
@@ -64,7 +65,7 @@ impl Writer {
     pub fn close(self, threads: &[Thread]) -> Result<(), Fault> {
         let Some(mut open) = self.0 else { return Ok(()) };
         open.flush();
-        let slots: Vec<String> = threads.iter().map(|t| format!("{}:{}", t.tid, t.comm)).collect();
+        let slots: Vec<String> = threads.iter().map(slot).collect();
         for (key, value) in
             [("sojourn.schema", SCHEMA.to_owned()), ("sojourn.threads", slots.join(","))]
         {
@@ -77,6 +78,11 @@ impl Writer {
         };
         closed.map_err(|error| fault(&path, &error))
     }
+}
+
+/// A thread in the metadata, where commas stand between threads: one in a name is spelled out.
+fn slot(thread: &Thread) -> String {
+    format!("{}:{}", thread.tid, in_line(&thread.comm).replace(',', "\\x2c"))
 }
 
 impl Open {
@@ -225,5 +231,31 @@ mod tests {
             .collect();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(totals, (1..=10).map(|i| i * 100).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_no_further_thread() {
+        let path = std::env::temp_dir().join(format!("sojourn-slots-{}", std::process::id()));
+        let named = |tid, comm: &str| Thread { tid, comm: comm.into(), ..Thread::default() };
+        let threads = [named(7, "a,9:b\n"), named(8, "mc:worker")];
+        Writer::open(Some(&path)).unwrap().close(&threads).unwrap();
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let about = reader.metadata().file_metadata().key_value_metadata().unwrap();
+        let slots = about.iter().find(|it| it.key == "sojourn.threads").unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(slots.value.as_deref(), Some("7:a\\x2c9:b\\x0a,8:mc:worker"));
+    }
+
+    #[test]
+    fn nothing_piles_up_after_the_disk_has_failed() {
+        let path = std::env::temp_dir().join(format!("sojourn-failed-{}", std::process::id()));
+        let mut writer = Writer::open(Some(&path)).unwrap();
+        writer.add(&record(100));
+        writer.0.as_mut().unwrap().error = Some(ParquetError::General("no space left".into()));
+        (1..=10).for_each(|i| writer.add(&record(i * 100)));
+        assert_eq!(writer.0.as_ref().unwrap().rows.len(), 1);
+        let fault = writer.close(&[]).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert!(fault.what.contains("no space left"), "{fault}");
     }
 }

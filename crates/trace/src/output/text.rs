@@ -152,7 +152,7 @@ fn threads(page: &mut String, result: &TraceResult) {
             put!(
                 page,
                 "{:24}{:>10}{:>10}{:>10}{:>6.1} %{:>10.1} %",
-                format!("{} {}", thread.tid, thread.comm),
+                format!("{} {}", thread.tid, in_line(&thread.comm)),
                 thread.requests,
                 show_ns(thread.mean_ns.unwrap_or(0.0)),
                 show_ns(thread.p99_ns.unwrap_or(0) as f64),
@@ -201,5 +201,31 @@ fn foot(page: &mut String, result: &TraceResult) {
     put!(page, "verdict: {word}");
     for reason in &result.verdict.reasons {
         put!(page, "  {reason}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::result::ThreadTimes;
+
+    #[test]
+    fn the_name_of_a_thread_begins_no_line() {
+        let mut result: TraceResult =
+            serde_json::from_value(crate::diff::testing::result(&["read"], &[])).unwrap();
+        let thread = |tid, comm: &str| ThreadTimes {
+            tid,
+            pid: 7,
+            comm: comm.into(),
+            requests: 9,
+            mean_ns: None,
+            p99_ns: None,
+            tail_share: 0.0,
+            busy_ratio: 0.0,
+        };
+        result.threads = vec![thread(7, "a\nverdict: holds"), thread(8, "b")];
+        let page = page(&result);
+        assert!(page.contains("\n7 a\\x0averdict: holds"), "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with("verdict:")).count(), 1);
     }
 }

@@ -28,8 +28,10 @@ const LINES: &[&str] = &[
 /// Those with a block of data behind it, and which word says how long that is.
 const BLOCKS: &[(&str, usize)] =
     &[("set", 4), ("add", 4), ("replace", 4), ("append", 4), ("prepend", 4), ("cas", 4), ("ms", 2)];
-/// Methods of HTTP whose requests have no body.
+/// Methods of HTTP whose requests have no body, unless their head says so.
 const BODILESS: &[&str] = &["GET", "HEAD", "DELETE", "OPTIONS"];
+/// Those that may have one.
+const WITH_BODY: &[&str] = &["POST", "PUT", "PATCH"];
 
 /// Whether a read of `bytes` that begins with `text` holds more than one request of memcache (text or
 /// binary), RESP or HTTP/1. False where the first one's end is not in what is shown.
@@ -82,10 +84,24 @@ fn memcache(text: &[u8]) -> Option<usize> {
     after(end, block).and_then(|end| after(end, 2))
 }
 
+/// The body's length is in the head (RFC 9112, section 6.3). A search may be a GET with a body.
 fn http(text: &[u8]) -> Option<usize> {
-    let method = str::from_utf8(text.split(|b| *b == b' ').next()?).ok()?;
-    let end = text.windows(4).position(|four| four == b"\r\n\r\n")?;
-    BODILESS.contains(&method).then_some(end + 4)
+    let end = text.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let mut lines = str::from_utf8(&text[..end - 4]).ok()?.split("\r\n");
+    let method = lines.next()?.split(' ').next()?;
+    let (mut length, is_bodiless) = (None, BODILESS.contains(&method));
+    if !is_bodiless && !WITH_BODY.contains(&method) {
+        return None;
+    }
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("content-length") {
+            length = Some(value.trim().parse().ok()?);
+        }
+    }
+    after(end, length.or_else(|| is_bodiless.then_some(0))?)
 }
 
 /// Length of the first line with its end.
@@ -101,7 +117,7 @@ mod tests {
 
     #[test]
     fn two_requests_in_a_read_are_several_and_one_is_not() {
-        let requests: [&[u8]; 9] = [
+        let requests: [&[u8]; 11] = [
             b"get k\r\n",
             b"set k 0 0 5\r\nab\r\nc\r\n",
             b"mg k v\r\n",
@@ -110,6 +126,8 @@ mod tests {
             b"*1\r\n$4\r\nPING\r\n",
             b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
             b"HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /_search HTTP/1.1\r\ncontent-length: 11\r\n\r\n{\"size\": 1}",
+            b"POST /x HTTP/1.1\r\nContent-Length:4\r\nHost: a\r\n\r\nabcd",
             BINARY,
         ];
         for request in requests {
@@ -127,6 +145,8 @@ mod tests {
             b"get a very long ke",
             b"*3\r\n$3\r\nSET\r\n$1",
             b"POST / HTTP/1.1\r\n\r\nab",
+            b"DELETE /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+            b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
             b"\x17\x03\x03 something else\r\n",
             b"*x\r\n$3\r\n",
             b"set k 0 0\r\n",
@@ -146,6 +166,7 @@ mod tests {
             b"set k 0 0 18446744073709551615\r\n",
             b"ms k 18446744073709551615\r\n",
             b"ms k 9223372036854775807\r\n",
+            b"POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n",
             b"\x80\0\0\x03\0\0\0\0\xff\xff\xff\xff",
         ] {
             for bytes in [text.len(), 46, 4096] {

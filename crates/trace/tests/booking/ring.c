@@ -9,9 +9,12 @@
  *   send N   it sends, in a call
  *   other N  a process of another service sends, on a port of the same number
  *   fin 0    the client has sent all
+ *   exit N   a thread of the service ends, and leaves N others
+ *   signal N the service is sent this signal
+ *   ignored N  the same; the service ignores it
  *
- * Standard output: a line `request` for each (start and total, us), and one line `counts` (together, lower_bounds,
- * requests in the totals, foreign).
+ * Standard output: a line `request` for each (start and total, us), a line `signal` for each (its number), and one line
+ * `counts` (together, lower_bounds, requests in the totals, foreign).
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +28,9 @@ const volatile struct slow_settings slow_settings = { 0 };
 static struct { struct sock sk; struct tcp_sock tp; } one;	/* the hooks are given the address of its first field */
 static struct asked asked_here;
 static struct slow slow_here;
+static struct signal_struct threads;
+static struct task_struct service = { .tgid = PID, .signal = &threads };
+static u32 is_there = 1;
 static unsigned long long now_us, here = PID;
 
 u64 bpf_ktime_get_ns(void) { return now_us * 1000; }
@@ -39,16 +45,23 @@ long bpf_map_update_elem(const void *map, const void *key, const void *value, u6
 
 void *bpf_map_lookup_elem(const void *map, const void *key)
 {
-	static u32 is_there = 1;
+	return map == &tgids && *(const u32 *)key == PID && is_there ? &is_there : 0;
+}
 
-	return map == &tgids && *(const u32 *)key == PID ? &is_there : 0;
+long bpf_map_delete_elem(const void *map, const void *key)
+{
+	is_there &= map != &tgids || *(const u32 *)key != PID;
+	return 0;
 }
 
 void *bpf_ringbuf_reserve(const void *ring, u64 bytes, u64 flags) { return &slow_here; }
 
 void bpf_ringbuf_submit(void *submitted, u64 flags)
 {
-	printf("request %llu %llu\n", slow_here.start_ns / 1000, slow_here.total_ns / 1000);
+	if (slow_here.kind == SLOW_SIGNAL)
+		printf("signal %u\n", slow_here.bytes);
+	else
+		printf("request %llu %llu\n", slow_here.start_ns / 1000, slow_here.total_ns / 1000);
 }
 
 static int event(const char *verb, u32 bytes)
@@ -67,6 +80,11 @@ static int event(const char *verb, u32 bytes)
 		one.tp.rcv_nxt++;
 		one.sk.__sk_common.skc_state = TCP_CLOSE_WAIT;
 		slow_ready(&one.sk);
+	} else if (!strcmp(verb, "exit")) {
+		threads.live.counter = bytes;
+		slow_exit(&service);
+	} else if (!strcmp(verb, "signal") || !strcmp(verb, "ignored")) {
+		slow_signal(bytes, 0, &service, 1, *verb == 'i');
 	} else {
 		return 1;
 	}

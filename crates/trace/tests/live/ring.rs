@@ -68,6 +68,26 @@ fn a_stop_starts_a_dump_that_has_the_request_and_the_sender() {
     assert_eq!(ring.end(), 0, "stopped is its usual end");
 }
 
+/// What is slow beside a slow request may still end for a second: the end does not wait for it.
+#[test]
+fn a_dump_that_is_due_is_written_before_the_end() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let pid = server.pid().to_string();
+    let mut ring = Ring::start(&["--pid", &pid, "--over", "100ms"]);
+    ring.wait_for("watching", 1);
+    let mut stream = server.connect();
+    call(Ask::default(), &mut stream, 5);
+    server.stop();
+    Ask::default().send(&mut stream);
+    thread::sleep(Duration::from_millis(200));
+    server.go_on();
+    Ask::default().receive(&mut stream);
+    assert_eq!(ring.end(), 0);
+    let kinds: Vec<String> = ring.dumps().into_iter().map(|dump| dump.cause.kind).collect();
+    assert_eq!(kinds, ["over"], "{}", ring.text());
+}
+
 /// A message that gets no reply, a second without anything, and then a request.
 #[test]
 fn silence_after_a_message_without_a_reply_is_in_no_request() {

@@ -4,10 +4,14 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use sojourn_trace::blackbox::hooks::Hooks;
+use sojourn_trace::judge::result::TargetFacts;
 
 use crate::support::echo::{self, Ask};
 use crate::support::group::Group;
@@ -90,6 +94,25 @@ fn a_service_that_restarts_under_load_is_followed_each_time() {
     assert!(nameless.is_empty(), "those of lives that ended have names, too: {nameless:?}");
     assert_eq!(ring.end(), 0);
     fs::remove_file(&copy).unwrap();
+}
+
+/// Its number may be another process's from then on.
+#[test]
+fn a_process_is_watched_until_its_end_and_one_that_has_ended_is_not() {
+    let Some(_alone) = alone() else { return };
+    let hooks = Hooks::load().unwrap();
+    let sleeper = || Command::new("sleep").arg("60").spawn().unwrap();
+    let (mut first, mut second) = (sleeper(), sleeper());
+    let facts = |pids: &[u32]| TargetFacts { pids: pids.to_vec(), ..TargetFacts::default() };
+    hooks.follow(&facts(&[first.id(), second.id()])).unwrap();
+    assert!(hooks.watches(first.id()) && hooks.watches(second.id()));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(hooks.pids().unwrap(), [second.id()]);
+    second.kill().unwrap();
+    second.wait().unwrap();
+    hooks.follow(&facts(&[second.id()])).unwrap();
+    assert!(hooks.pids().unwrap().is_empty(), "it had been listed before its end");
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl DueTimes {
         self.timetable.expected_by(self.timetable.end_ns() as f64) * self.share
     }
 
-    /// The next time, ns after the start of the warm-up; `None` at the end of the load.
+    /// The next time, ns after the start of the warm-up; `None` at the end of the load. It is 1 ns at least: before
+    /// the start a clock that counts from there shows 0, and what was due at 0 would be sent then.
     pub(super) fn next_ns(&mut self) -> Result<Option<u64>, Fault> {
         loop {
             self.at += self.process.next_gap(&mut self.rng);
@@ -80,7 +81,7 @@ impl DueTimes {
             self.last_ns = ns.max(self.last_ns); // an inverse is found to a tenth of a ns
             self.drawn += 1;
             if index % self.dealt.1 == self.dealt.0 {
-                return Ok(Some(self.last_ns as u64));
+                return Ok(Some((self.last_ns as u64).max(1)));
             }
         }
     }

@@ -89,7 +89,7 @@ impl InSessions {
             }
             if now.due_ns >= self.load.0 {
                 let planned = Planned {
-                    intended_ns: now.due_ns - self.load.0,
+                    intended_ns: (now.due_ns - self.load.0).max(1), // as `DueTimes` has it
                     item: now.first_item + now.nth,
                     op: Op(0),
                 };

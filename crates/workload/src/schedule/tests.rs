@@ -28,6 +28,19 @@ fn same_seed_same_plan_and_another_seed_another() {
     assert_ne!(first.intended_ns, other.intended_ns);
 }
 
+/// Before its start a clock that counts from there shows 0: what is due at 0 would be sent at once, and 0 means
+/// "never" where it was sent.
+#[test]
+fn nothing_is_due_at_the_very_start() {
+    let file = std::env::temp_dir().join(format!("sojourn-at-0-{}", std::process::id()));
+    std::fs::write(&file, "gap_ns\n0\n0\n100000000\n").unwrap();
+    let arrivals = format!("trace:{}", file.display());
+    let plan = Workload { warmup_ns: 0, arrivals, ..asked() }.draw(0).unwrap();
+    assert_eq!(plan.intended_ns[..4], [1, 1, 100_000_000, 100_000_000]);
+    assert_eq!(plan.measured_from, 0);
+    std::fs::remove_file(&file).unwrap();
+}
+
 #[test]
 fn times_ascend_and_the_warmup_comes_first() {
     let plan = asked().draw(0).unwrap();

@@ -148,7 +148,7 @@ class Sums:
 def quantile(total: HdrHistogram, q: float, lost: int) -> int | None:
     """The value at rank ⌈q·n⌉, ns; None: that request was lost, or there is none."""
     finite = int(total.total_count)
-    rank = max(1, math.ceil(q * (finite + lost)))
+    rank = max(1, math.ceil(q * (finite + lost) - 1e-9))  # as `Times.quantile` of the generator
     if rank > finite:
         return None
     index = int(np.searchsorted(np.cumsum(_counts(total)), rank))

@@ -37,6 +37,14 @@ def test_what_a_generator_writes_is_read_and_nothing_of_nothing() -> None:
     assert hdr.counts(histogram())[hdr.bin_of(1_000_000)] == 7
 
 
+@pytest.mark.parametrize(("q", "rank"), [(0.5, 50), (0.55, 55), (0.07, 7), (0.999, 100)])
+def test_a_quantile_is_the_order_statistic_of_its_rank(q: float, rank: int) -> None:
+    made = HdrHistogram(1, hdr.MAX_NS, hdr.DIGITS)
+    for value in range(1, 101):
+        made.record_value(value)
+    assert hdr.quantile(made, q, 0) == rank, "0.55 · 100 is a little more than 55"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sojourn import disk
 from sojourn.controllers.look import mistake
 from sojourn.errors import SpecFault
-from sojourn.models.tco import Costs, discount, gain, matched_servers
+from sojourn.models.tco import Costs, discount, matched_servers, used_gain
 
 SCHEMA: Literal["sojourn.league/1"] = "sojourn.league/1"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -63,7 +63,7 @@ class League(BaseModel):
     @staticmethod
     def _worth(own: Sequence[LeagueRow], costs: Costs, servers: int) -> dict[str, Any]:
         """Of the rows of one controller in one scenario."""
-        gains = sorted(gain(costs, row.busy, row.batch) for row in own)
+        gains = sorted(used_gain(costs, row.busy, row.batch) for row in own)
         share = statistics.median(row.batch for row in own)
         alone = statistics.median(row.alone for row in own)
         middle = statistics.median(gains)

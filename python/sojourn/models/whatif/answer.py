@@ -87,26 +87,30 @@ def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -
         if not one.is_machine:
             simulate = partial(simulator.run, "calls")
             return system.run(simulate, of, one, rate, quantile, mean_s=mean)
-        return machine.run(partial(simulator.run, "sched"), of, one, machine.rps(rate), quantile)
+        rps = machine.simulated_rps(machine.rps(rate), capacity)
+        return machine.run(partial(simulator.run, "sched"), of, one, rps, quantile)
 
     tail = machine.tail if one.is_machine else system.tail
-    border = None
+    border, capacity = None, _capacity(one, mean)
     rate = of.rate
     if not of.rate:
-        capacity = _capacity(one, mean)
         border = search(lambda rps: tail(run(f"{rps:.6g}"), quantile), of.bound_ns, capacity)
         rate = f"{border.value:.6g}" if border.value else f"{1e-3 * capacity:.6g}"
     result = run(rate)
+    reasons = tuple(result["reasons"])
+    offered = _offered(result, one)
+    if one.is_machine and machine.rps(rate) > machine.simulated_rps(machine.rps(rate), capacity):
+        offered, reasons = machine.rps(rate), (_beyond(machine.rps(rate) / capacity),)
     return Answer(
         of=one,
         border=border,
-        rate_rps=_offered(result, one),
+        rate_rps=offered,
         tail_ns=tail(result, quantile),
         progress=machine.progress(result) if one.is_machine else None,
         answered=1.0 if one.is_machine else float(result["answered"]["mid"]),
         work=1.0 if one.is_machine else float(result["services"][0]["per_request"]),
         instances=1.0 if one.is_machine else float(result["services"][0]["instances"]),
-        reasons=tuple(result["reasons"]),
+        reasons=reasons,
         check=check(one),
     )
 
@@ -123,6 +127,13 @@ def _capacity(one: Combination, mean: float) -> float:
 def _offered(result: Result, one: Combination) -> float:
     gathered = result["services"][0] if one.is_machine else result
     return float(gathered["offered_rps"])
+
+
+def _beyond(times: float) -> str:
+    return (
+        f"{machine.UNSTABLE}the CPUs are offered {times:,.3g} times what they can do, so queues "
+        f"grow without end; simulated at {machine.BEYOND:g} times as much or more"
+    )
 
 
 def check(one: Combination) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from sojourn import programs
 from sojourn.errors import SpecFault
-from sojourn.models.simulator import Simulator
+from sojourn.models.simulator import Command, Result, Simulator
 from sojourn.models.whatif import machine, system
 from sojourn.models.whatif.answer import Answer, answers, mean_s
 from sojourn.models.whatif.asked import Combination, Question, combinations
@@ -76,9 +78,41 @@ def test_a_tail_whose_ends_are_not_known_is_open_and_no_point() -> None:
     service = {"achieved_rps": 10, "offered_rps": 10, "sojourn_ns": {"p99": 5}}
     unknown = {"services": [{**service, "intervals": {"p99": None}}]}
     assert machine.tail(unknown, "p99") == (0.0, 5.0, math.inf)
+    unstable = {**unknown, "reasons": ["unstable: CPU 0 is offered 1.010 of what it can do"]}
+    assert machine.tail(unstable, "p99") == (math.inf,) * 3
     calls = {"intervals": {"p99": None}, "answered": {"mid": 1.0}, "reasons": []}
     assert system.tail({**calls, "sojourn_ns": {"p99": 5}}, "p99") == (0.0, 5.0, math.inf)
     assert system.tail({**calls, "sojourn_ns": {"p99": None}}, "p99") == (math.inf,) * 3
+
+
+def test_a_queue_that_grows_slowly_is_no_number() -> None:
+    """At 1.01 of the capacity a run of seconds ends before it has grown: p99 would be some ms."""
+    of = Question(service="exponential:100", unit="us", rate="10.1k", bound_ns=1e12)
+    (one,) = ask(of, scheduler="eevdf")
+    assert one.tail_ns == (math.inf,) * 3
+    assert one.reasons[0].startswith("unstable: CPU 0 is offered 1.010")
+
+
+def test_a_rate_far_beyond_the_capacity_is_not_simulated_request_by_request() -> None:
+    """The simulators get some ten million requests at most, and the answer has the asked rate."""
+    jobs = list[dict[str, Any]]()
+
+    class Asked(Simulator):
+        def run(self, command: Command, job: Mapping[str, Any], *options: str) -> Result:
+            jobs.append({**job, "command": command})
+            return super().run(command, job, *options)
+
+    of = Question(service="exponential:100", unit="us", rate="1G", bound_ns=1e12)
+    found = Simulator.find()
+    every = [Combination(scheduler="eevdf", neighbour="spin"), Combination(cores="2")]
+    machine_one, calls_one = answers(Asked(found.program, 1), of, every)
+    assert (machine_one.tail_ns, calls_one.tail_ns) == ((math.inf,) * 3,) * 2
+    assert machine_one.rate_rps == 1e9
+    assert machine_one.progress == pytest.approx(0.5, abs=0.05)
+    assert "1e+05 times" in machine_one.reasons[0]
+    (job,) = [one for one in jobs if one["command"] == "sched"]
+    seconds = [float(job[name].removesuffix("ns")) / 1e9 for name in ("warmup", "duration")]
+    assert sum(seconds) * float(job["services"][0]["rate"]) <= 2 * machine.REQUESTS_MAX
 
 
 def test_a_fan_out_has_the_tail_of_the_slowest() -> None:

@@ -14,10 +14,24 @@ from sojourn.units import parse_count, parse_ns
 SECONDS_MIN, SECONDS_MAX = 4.0, 20e3  # slices are ms: shorter runs see too few of them
 FIRST_SECONDS_MAX = 600.0  # of the first run at a rate
 REQUESTS_MAX = 8e6  # of one run: some seconds of the simulator
+BEYOND = 10.0  # times what the CPUs can do: from there on nothing changes any more
 LONGER = 4.0  # times as long, while too few busy periods carry the tail
 FAR = 3.0  # a tail that is so many times the bound, or its inverse, decides the search as it is
 FULL = 0.97  # of the offered load; a service that achieves less has a queue that grows
+UNSTABLE = "unstable: "  # how the simulator's reason begins where a CPU is offered too much
 PRIORITY = 10  # of the service under `rt`: its threads go before the neighbour
+
+
+def simulated_rps(rate_rps: float, capacity_rps: float) -> float:
+    """The rate that stands for a rate, which may be far beyond what the CPUs can do.
+
+    A run of some seconds takes hours where each second has billions of requests. Long before, the
+    queue is never empty: then tasks share the CPUs as they do at any higher rate.
+
+    >>> simulated_rps(5e5, 1e3), simulated_rps(1e9, 1e3), simulated_rps(1e9, 1e6)
+    (500000.0, 2000000.0, 10000000.0)
+    """
+    return min(rate_rps, max(BEYOND * capacity_rps, REQUESTS_MAX / SECONDS_MIN))
 
 
 def run(
@@ -29,10 +43,11 @@ def run(
         simulate: runs a job.
         of: the question.
         one: its levels.
-        rate_rps: offered load.
+        rate_rps: offered load, as `simulated_rps` says.
         key: of the quantile.
     """
     seconds = min(FIRST_SECONDS_MAX, max(SECONDS_MIN, of.requests / rate_rps))
+    seconds = min(seconds, REQUESTS_MAX / rate_rps)
     most = max(seconds, min(SECONDS_MAX, REQUESTS_MAX / rate_rps))
     while True:
         result = simulate(job(of, one, rate_rps, seconds))
@@ -65,8 +80,8 @@ def job(of: Question, one: Combination, rate_rps: float, seconds: float) -> Job:
         "policy": one.scheduler,
         "services": [service],
         "neighbours": neighbours(one.neighbour, cpus),
-        "duration": f"{seconds:.3f}s",
-        "warmup": "1s",
+        "duration": f"{seconds * 1e9:.0f}ns",
+        "warmup": f"{min(1.0, seconds) * 1e9:.0f}ns",
         "allow_overload": True,
         "seed": of.seed,
     }
@@ -108,7 +123,10 @@ def tail(result: Result, key: str) -> tuple[float, float, float]:
 
 
 def _grows(result: Result) -> bool:
+    """Whether it does: also where a short run has not seen it yet."""
     service = result["services"][0]
+    if any(reason.startswith(UNSTABLE) for reason in result.get("reasons", ())):
+        return True
     return bool(service["achieved_rps"] < FULL * service["offered_rps"])
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from sojourn.findings.findings import Findings
 from sojourn.questions.attribution.judge import SENTENCE_QUANTILE, Attributed, Attributions
 from sojourn.questions.attribution.plan import NAME
-from sojourn.report import dot_rows, labels, numbers, show
+from sojourn.questions.attribution.words import named, term_name
+from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
-from sojourn.spec.levels import level_of, names
-from sojourn.stats.quantile_regression import MOVES, NOT_SHOWN, Fit, Term
+from sojourn.stats.quantile_regression import MOVES, NOT_SHOWN, SEEMS, Fit, Term
 from sojourn.text.numbers import percentile
 
 NAMED_MAX = 3
+TINY = 1e-9
 
 
 class Attribution(Opens):
@@ -43,25 +44,6 @@ class Attribution(Opens):
 def sentence_fit(one: Attributed) -> Fit | None:
     """The quantile that is reported; None where too few blocks are whole."""
     return next((fit for fit in one.fits if fit.q == SENTENCE_QUANTILE), None)
-
-
-def named(findings: Findings, one: Attributed) -> Mapping[str, tuple[str, str]]:
-    """Both levels of each factor in a few words, by the factor's name."""
-    keys = {key: None for p in findings.points if p.service == one.service for key, _ in p.levels}
-    key_of = {name: key for key, name in names(keys).items()}
-    return {
-        name: (_label(key_of.get(name, name), low), _label(key_of.get(name, name), high))
-        for name, low, high in one.levels
-    }
-
-
-def _label(key: str, level: str) -> str:
-    return labels.label(key, level_of(level))
-
-
-def term_name(term: Term, called: Mapping[str, tuple[str, str]]) -> str:
-    """`2 threads`; of two factors `2 threads with nice −10`."""
-    return " with ".join(called[name][1] for name in term.factors)
 
 
 def ranked(fit: Fit) -> list[Term]:
@@ -100,7 +82,8 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
         yield sentence(*(reason.partition(": run on")[0] for reason in one.reasons[:1]), "unknown")
         return
     terms, tail = ranked(fit), percentile(fit.q)
-    for term in [term for term in terms if term.said == MOVES][:2]:
+    by = {word: [t for t in terms if t.said == word] for word in (MOVES, SEEMS, NOT_SHOWN)}
+    for term in by[MOVES][:2]:
         number, _, ends = numbers.ratio(term.ratio, term.interval).partition(" ")
         base = f" as with {called[term.factors[0]][0]}" if len(term.factors) == 1 else ""
         with_ = f"With {term_name(term, called)}"
@@ -108,17 +91,31 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
             f"{with_} {tail} of {one.service} is {number} times {ends} as long{base}",
             f"{with_} {tail} is {number} times {ends} as long",
         )
-    rest = [term for term in terms if term.said != MOVES]
+    yield from _seems(by[SEEMS], called, tail)
+    rest = by[NOT_SHOWN]
     singles = [term_name(term, called) for term in rest if len(term.factors) == 1]
     pairs = sum(len(term.factors) > 1 for term in rest)
     if rest:
         more = f"{pairs} pair{'' if pairs == 1 else 's'} of factors" if pairs else ""
-        who = " and ".join(filter(None, (show.listed(singles, NAMED_MAX), more)))
-        limit = max(numbers.visible(term.interval) for term in rest)
+        who = show.listed([*singles, *filter(None, [more])], NAMED_MAX)
+        limit = max(max(t.interval.hi, 1 / max(t.interval.lo, TINY)) for t in rest)
         yield sentence(
-            f"No effect of {who} was shown; above {numbers.factor(limit)} it would have been seen",
+            f"No effect of {who} was shown; none is above {numbers.factor(limit)}",
             f"No effect of {who} was shown",
         )
+
+
+def _seems(terms: list[Term], called: Mapping[str, tuple[str, str]], tail: str) -> Iterator[str]:
+    """What would be an effect if it had been the only one that was tested."""
+    if not terms:
+        return
+    who = show.listed([term_name(term, called) for term in terms], NAMED_MAX)
+    does = f"seem{'s' if len(terms) == 1 else ''} to move {tail}"
+    number, _, ends = numbers.ratio(terms[0].ratio, terms[0].interval).partition(" ")
+    size = f", {number} times {ends}," if len(terms) == 1 else ""
+    why = "because several effects were tested at once"
+    count = f"{len(terms)} effects only {does}"
+    yield sentence(f"{who}{size} only {does}, {why}", f"{who} only {does}", count)
 
 
 def lines(findings: Findings, one: Attributed, width: int) -> Iterator[str]:

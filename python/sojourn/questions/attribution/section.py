@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sojourn.findings.findings import Findings
 from sojourn.questions.attribution.judge import SENTENCE_QUANTILE, Attributions
 from sojourn.questions.attribution.plan import NAME
+from sojourn.questions.attribution.words import named, term_name
 from sojourn.report import show
 from sojourn.report.draw import dots
 from sojourn.report.draw.figure import Figure, Kind
@@ -41,9 +42,9 @@ def rows(findings: Findings) -> list[Record]:
             "pseudo_r2": fit.pseudo_r2,
             "words": f"{term.ratio:.2f} ({term.interval.lo:.2f} to {term.interval.hi:.2f})",
             "chance": f"{term.p_holm:.2g}",
-            "what": f"{one.service}: {' with '.join(term.factors)}",
+            "what": f"{one.service}: {term_name(term, named(findings, one))}",
             "ratio": term.ratio,
-            "row": " with ".join(term.factors),
+            "row": term_name(term, named(findings, one)),
             "look": term.said,
             "shown": f"{term.ratio:.3g}" if term.said == MOVES else "",
         }
@@ -84,7 +85,7 @@ def draw(findings: Findings) -> list[Figure]:
                 looks=LOOKS,
                 hollow=NOT_SHOWN,
                 title=title,
-                across="times as long",
+                across="times as long as with the other level",
                 tooltip=("what", "words", "chance", "said"),
             ),
         )

@@ -11,13 +11,12 @@ from sojourn.questions.beside.costs import Beside, BesideSection
 from sojourn.questions.beside.figure import PACE, TAIL, broken, name_of
 from sojourn.questions.beside.interference import Number, Row
 from sojourn.questions.beside.words import SENTENCE_LOAD
-from sojourn.report import labels, plot, show
+from sojourn.report import labels, numbers, plot, show
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short
 from sojourn.stats.interval import Interval
 
 NAMED = 2
-SIGNS = "abcdefghijklmnop"
 HEIGHT = 12  # lines of the plot
 
 
@@ -41,7 +40,7 @@ class BesideOpens(Opens):
         sentences = _cost(own[0]) if is_one else _settings(own)
         table = _table(own)
         head = ["", *table.columns]
-        rows = [[sign, *map(str, row)] for sign, row in zip(SIGNS, table.rows, strict=False)]
+        rows = [[plot.sign(n), *map(str, row)] for n, row in enumerate(table.rows)]
         return Opening(
             headline=_headline(own),
             sentences=tuple(sentences)[:3],
@@ -220,16 +219,19 @@ def _more(count: Number) -> str:
             return "an unknown time less or more"
         less, more = (show.time(show.known(abs(end), None, 1)) for end in (lo, hi))
         return f"from {less} less to {more} more"
-    value = show.known(abs(count.value), (hi - lo) / 2)
-    ends = Interval(*sorted(show.known(abs(end), (hi - lo) / 2) for end in (lo, hi)))
     word = "longer" if count.value > 0 else "less"
-    return f"{show.time(value)} {word} ({show.times(ends)})"
+    if math.isinf(lo) or math.isinf(hi):
+        least = show.time(min(abs(lo), abs(hi)), -1)
+        if math.isinf(count.value):
+            return f"at least {least} {word}"
+        return f"{show.time(show.known(abs(count.value), None))} {word} (≥ {least})"
+    text = numbers.time(abs(count.value), Interval(*sorted((abs(lo), abs(hi)))))
+    return text.replace(" (", f" {word} (", 1)
 
 
 def _share(count: Number) -> str:
     """A share with its interval, if it has one."""
-    between = f" ({show.shares(count.interval)})" if count.interval else ""
-    return f"{_round(count)}{between}"
+    return numbers.part(count.value, count.interval)
 
 
 def _round(count: Number) -> str:
@@ -280,8 +282,8 @@ def _plot(cases: Sequence[Beside], width: int) -> Iterator[str]:
         if row.alone_ns is not None
     ]
     marks = [
-        plot.Mark(x=row.load, y=row.beside_ns, sign=sign)
-        for sign, one in zip(SIGNS, cases, strict=False)
+        plot.Mark(x=row.load, y=row.beside_ns, sign=plot.sign(n))
+        for n, one in enumerate(cases)
         for row in one.rows
         if row.beside_ns is not None
     ]

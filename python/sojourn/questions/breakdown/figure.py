@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.breakdown.findings import Breakdown, Stages, Windows
 from sojourn.questions.breakdown.show import known, named
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, palette
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
@@ -55,7 +55,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
 
 
 def _bars(service: ServiceFinding, breakdown: Breakdown) -> Figure:
-    title = f"{service.service}: where the time of requests goes, by load"
+    title = f"{labels.called(service)}: where the time of requests goes, by load"
     columns = known(breakdown)
     records = [r for column in columns for who in WHO for r in _records(column, who)]
     name = slug(f"{service.service}-stages")
@@ -166,7 +166,8 @@ def _total(column: Stages, who: str) -> str:
 
 def _overview(service: ServiceFinding, breakdown: Breakdown) -> Figure:
     """Totals, reconciliation with the client, and the tracer's cost: a table alone."""
-    title = f"{service.service}: server-side total, the client's wire time, and the tracer's cost"
+    name = labels.called(service)
+    title = f"{name}: server-side total, the client's wire time, and the tracer's cost"
     return Figure(
         name=slug(f"{service.service}-traced"),
         title=title,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.breakdown.findings import Breakdown, Culprits
 from sojourn.questions.breakdown.show import blamed
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, palette
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
@@ -63,7 +63,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     column = next((c for c in blamed(section) if section and c.name == section.accused), None)
     if column is None or column.culprits is None:
         return []
-    title = f"{service.service}: what the slowest requests wait for, {column.name}"
+    title = f"{labels.called(service)}: what the slowest requests wait for, {column.name}"
     name = slug(f"{service.service}-flame")
     table = from_records(COLUMNS, list(_lines(column.culprits)))
     chart = _chart(column.culprits, title)

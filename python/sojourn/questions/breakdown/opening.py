@@ -16,6 +16,7 @@ from sojourn.report import show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
 
 BIG = 3  # stages that a bar names
+LEAST = 0.005  # a smaller share rounds to none
 
 
 class Breakdown(Opens):
@@ -156,7 +157,16 @@ def _words(column: Stages, *, is_tail: bool) -> str:
     parts = column.tail if is_tail else column.stages
     total = sum(ns for _, ns in parts) or 1.0
     large = sorted(parts, key=lambda each: -each[1])[:BIG]
-    return ", ".join(f"{name} {100 * ns / total:.0f} %" for name, ns in large if ns > 0)
+    return ", ".join(f"{name} {_percent(ns / total)}" for name, ns in large if ns > 0)
+
+
+def _percent(part: float) -> str:
+    """A share that is there is never none.
+
+    >>> _percent(0.98), _percent(0.002)
+    ('98 %', '<1 %')
+    """
+    return f"{100 * part:.0f} %" if part >= LEAST else "<1 %"
 
 
 KIND = Breakdown()

@@ -13,6 +13,8 @@ from sojourn.questions.check.rows import CheckRow
 from sojourn.report import people, show
 from sojourn.report.section import Shown
 
+WHOLE = 72  # columns in which a row with its interval fits
+
 
 class CheckShown(Shown):
     """A part of the report for itself."""
@@ -57,7 +59,8 @@ class CheckShown(Shown):
 
 def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
     yield "against theory ".ljust(width, "=")
-    form = "{:<8} {:>5} {:>8} {:>9} {:>9}  {:<16} {}"
+    interval = " {5:<16}" if width >= WHOLE else ""
+    form = f"{{0:<8}} {{1:>5}} {{2:>8}} {{3:>9}} {{4:>9}} {interval} {{6}}"
     yield form.format("system", "rho", "quantity", "theory", "measured", "95 % interval", "verdict")
     for row in checks:
         estimate = row.estimate

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.load_point import Run
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
@@ -40,7 +40,7 @@ _GROUND = {"undecided": "transparent", marks.DOUBTED: role("unknown")}
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """One strip: a row per run, a column per measure."""
-    title = f"{service.service}: self-check of every run"
+    title = f"{labels.called(service)}: self-check of every run"
     runs = [(point.fraction, run) for point in service.points for run in point.runs]
     table = from_records(COLUMNS, [_row(fraction, run) for fraction, run in runs])
     name = slug(f"{service.service}-selfcheck")

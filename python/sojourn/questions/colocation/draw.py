@@ -10,10 +10,12 @@ from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x, time_axis
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Sheet, Spec, finish
-from sojourn.report.draw.palette import SERIES, role, series
+from sojourn.report.draw.palette import curves, role
 from sojourn.report.draw.table import Record, number
 
 X_TITLE = ["offered load, % of max RPS of the service alone"]
+ADMITTED = "upright: the highest load that is admitted"
+LEFT, PAPER = "dashed: what the service's share leaves", "dotted: the paper's mean"
 FIELDS = ("series", "shown_load", "shown_tail", "shown_kept", "shown_verdict", "why")
 
 
@@ -41,12 +43,13 @@ def tail(
         for r in drawn
     ]
     look = _look(records)
-    base = alt.Chart(sheet.data("cells", rows)).encode(x=_x(records), color=look)
+    x = _x(records, *([ADMITTED] if admitted else []))
+    base = alt.Chart(sheet.data("cells", rows)).encode(x=x, color=look)
     y = alt.datum(bound_ns)
     once = alt.Chart(sheet.data("bound", [{"said": f"QoS: {tail} ≤ {show.time(bound_ns)}"}]))
     word = once.mark_text(color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4)
     layers = [
-        _admitted(sheet, admitted, x=_x(records), look=look),
+        _admitted(sheet, admitted, x=x, look=look),
         *_layers(base, axis.y("y", f"{tail} sojourn time"), look),
         once.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=y),
         word.encode(x=alt.XValue(0), y=y, text=alt.Text("said:N")),
@@ -76,7 +79,9 @@ def pace(
         for r in records
         if r["kept"] is not None
     ]
-    x, look = _x(records), _look(records, is_alone_too=False)
+    more = [ADMITTED] if admitted else []
+    x = _x(records, *more, LEFT, *([PAPER] if paper else []))
+    look = _look(records, is_alone_too=False)
     top = max([1.0, *(end for r in rows for end in (number(r["y"]), number(r["high"])) if end)])
     y = alt.Y(
         "y:Q",
@@ -137,15 +142,15 @@ def _tip(*fields: str) -> list[alt.Tooltip]:
     return marks.tooltip(*fields)
 
 
-def _x(records: Sequence[Record]) -> alt.X:
+def _x(records: Sequence[Record], *more: str) -> alt.X:
     highest = max((number(r["fraction"]) or 0.0 for r in records), default=1.0)
-    return load_x(title=X_TITLE, highest=highest)
+    return load_x(title=[*X_TITLE, *more], highest=highest)
 
 
 def _look(records: Sequence[Record], *, is_alone_too: bool = True) -> alt.Color:
     """A colour for each series, the same in both figures."""
     every = list(dict.fromkeys(str(r["series"]) for r in records))
-    of = {name: series(n % SERIES) for n, name in enumerate(every)}
+    of = dict(zip(every, curves(every), strict=True))
     shown = {str(r["series"]) for r in records if is_alone_too or not r["is_alone"]}
     names = [name for name in every if name in shown]
     colours = [of[name] for name in names]

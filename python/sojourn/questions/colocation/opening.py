@@ -10,11 +10,20 @@ from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Rule
 from sojourn.questions.colocation.section import PACE, TAIL, named, or_more, ruled
-from sojourn.report import plot, show
+from sojourn.report import numbers, plot, show
 from sojourn.report.draw.table import Table
-from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short
+from sojourn.report.openings.opening import (
+    HEADLINE_MAX,
+    Opening,
+    Opens,
+    an,
+    capital,
+    fitting,
+    listed,
+    short,
+)
+from sojourn.text.cut import middle
 
-SIGNS = "abcdefghijklmnop"
 HEIGHT = 12  # lines of the plot
 Ruled = tuple[str, Rule]
 
@@ -36,7 +45,7 @@ class ColocationOpens(Opens):
         assert section is not None  # noqa: S101  # it applies
         rules = ruled(findings)
         table = _table(rules)
-        rows = [[sign, *map(str, row)] for sign, row in zip(SIGNS, table.rows, strict=False)]
+        rows = [[plot.sign(n), *map(str, row)] for n, row in enumerate(table.rows)]
         target = f"{show.quantile(section.q)} ≤ {show.time(section.bound_ns)}"
         return Opening(
             headline=_headline(rules),
@@ -65,7 +74,8 @@ def _headline(rules: Sequence[Ruled]) -> str:
         return "No job may stay at any load" if is_known else "Whether a job may stay is unknown"
     name, rule = best
     to = f"may stay {_up_to(rule)} load"
-    return fitting(capital(f"{name} {to}"), capital(f"{rule.neighbour} {to}"))
+    few = middle(name, HEADLINE_MAX - len(to) - 1)
+    return fitting(capital(f"{name} {to}"), capital(f"{few} {to}"))
 
 
 def _up_to(rule: Rule) -> str:
@@ -109,21 +119,14 @@ def _open(rules: Sequence[Ruled], target: str) -> Iterator[str]:
         name = an(unknown[0][0])
         yield f"With {name} it is open whether {show.load(stop.load)} load is admitted."
     elif unknown:
-        yield f"Of {len(rules)} rules {len(unknown)} end at a load that is not settled."
+        count = f"{len(unknown)} of {len(rules)}" if len(unknown) < len(rules) else "All"
+        yield f"{count} rules end at a load that is not settled."
 
 
 def _keeps(retained: Kept) -> str:
     if retained.share is None:
         return "an unknown part"
-    ends = retained.interval
-    half = (ends.hi - ends.lo) / 2 if ends else None
-    share = show.share(show.known(retained.share, half))
-    return f"{share} ({_ends(ends.lo, ends.hi, half)})" if ends else share
-
-
-def _ends(lo: float, hi: float, half: float | None) -> str:
-    low, high = (show.share(show.known(end, half)) for end in (lo, hi))
-    return f"{low.removesuffix(' %')}–{high}"
+    return numbers.part(retained.share, retained.interval)
 
 
 def _why(stop: SharedCell | None) -> str:
@@ -164,7 +167,7 @@ def _plot(findings: Findings, colocation: Colocation, width: int) -> Iterator[st
     names = [name for name, _ in ruled(findings)]
     marks = []
     for name, one in named(findings):
-        sign = SIGNS[names.index(name)] if one.neighbour and name in names else "."
+        sign = plot.sign(names.index(name)) if one.neighbour and name in names else "."
         marks += [
             plot.Mark(x=cell.load, y=cell.tail_ns, sign=sign)
             for cell in one.cells

@@ -27,7 +27,7 @@ CASES: Mapping[str, Case] = {
     "compare": Case(_made(1.3, 0.02), "b is worse than a: mean 1.29 times", is_played=True),
     "compare, gate": Case(
         _made(1.3, 0.02, gate=True),
-        "b is worse than a by more than 5 %: mean 1.3 times",
+        "b is worse than a by more than 5 %: mean 1.30 times",
         is_played=True,
     ),
     "compare, same": Case(_made(1.0, 0.005), is_played=True),

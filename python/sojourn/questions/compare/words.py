@@ -16,6 +16,9 @@ from sojourn.stats.paired_ratio import Judgement
 from sojourn.units import show_count, show_ns, show_s
 
 CPU_TITLE = "CPU per request"
+EXACT = 1e-3  # width of an interval below which digits say nothing more
+#: (digits after the point, width of the interval below which a ratio has them)
+DIGITS = ((3, 0.01), (2, 1.0), (1, 10.0))
 
 
 def with_words(study: Study, section: Compared, gate: Decision | None, unlike: str) -> Compared:
@@ -115,11 +118,26 @@ def ratio_text(row: Row) -> str:
     """`1.31 times (1.12 to 1.50)`; `–` without a pair."""
     if row.ratio is None:
         return "–"
-    text = "∞" if math.isinf(row.ratio) else f"{row.ratio:.3g}"
     if row.interval is None:
-        return f"{text} times"
+        return f"{_ratio(row.ratio, None)} times"
     low, high = row.interval.lo, row.interval.hi
-    return f"{text} times ({low:.3g} to {'∞' if math.isinf(high) else f'{high:.3g}'})"
+    ends = [_ratio(end, high - low) for end in (low, high)]
+    return f"{_ratio(row.ratio, high - low)} times ({ends[0]} to {ends[1]})"
+
+
+def _ratio(value: float, width: float | None) -> str:
+    """A ratio with the digits that its interval knows; both ends and the ratio have as many.
+
+    >>> _ratio(1.3, 0.06), _ratio(0.9672, 0.6), _ratio(23.26, 6.2), _ratio(1.0, 0.008)
+    ('1.30', '0.97', '23.3', '1.000')
+    >>> _ratio(math.inf, math.inf), _ratio(1.3, None), _ratio(0.0123, 0.002)
+    ('∞', '1.3', '0.012')
+    """
+    if math.isinf(value):
+        return "∞"
+    if not width or width < EXACT or not math.isfinite(width):
+        return f"{value:.3g}"
+    return f"{value:.{next((n for n, least in DIGITS if width < least), 0)}f}"
 
 
 def value_texts(row: Row) -> tuple[str, str]:

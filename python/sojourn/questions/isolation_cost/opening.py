@@ -201,6 +201,9 @@ def lines(section: IsolationCosts, width: int) -> Iterator[str]:
     yield f"mean time of one change: {', '.join(marks)}"[:width]
     rows = [_row(_marked(row), row) for row in _in_order(section)]
     yield from dot_rows.lines(rows, width, one=None)
+    missing = [f"{bars.called(row.name)} ({row.missing})" for row in section.rows if row.missing]
+    if missing:
+        yield from show.wrapped(f"not measured: {'; '.join(missing)}", width)
 
 
 def _marked(row: Row) -> str:
@@ -220,7 +223,7 @@ def _row(name: str, row: Row) -> dot_rows.Row:
         at=mean.value if mean else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
-        words=show.time(mean.value) if mean else "",
+        words=numbers.time(mean.value, ends) if mean and mean.value else "",
         others=(*((ns, PAPER) for ns in others), *beside),
     )
 

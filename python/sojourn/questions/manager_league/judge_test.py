@@ -295,6 +295,6 @@ def test_page_and_terminal_show_the_table_first() -> None:
     assert "Static, idle 1 keeps 48 % of xz" in text
     (line,) = [one for one in text.splitlines() if one.startswith("parties")]
     assert "3.3 of 10 s" in line
-    assert "50 %" in line
+    assert "50.0 %" in line
     assert "360" in line
     assert "A/A" in text

@@ -61,7 +61,7 @@ def headline(rows: list[Row]) -> str:
     share, job = show.share(first.work or 0.0), first.neighbour or "the job"
     who = capital(called(first.manager))
     return fitting(
-        f"{who} keeps {share} of {job} at {seconds(first)} violated",
+        f"{who} keeps {share} of {job}, {seconds(first)} violated",
         f"{who} keeps {share} of {job}",
         who,
     )
@@ -79,9 +79,10 @@ def _sentences(section: League, load: float, rows: list[Row]) -> Iterator[str]:
         yield short(f"No manager has an interval: {why}.", "No manager has an interval.")
         return
     job = first.neighbour or "the job"
-    yield (
-        f"{capital(called(first.manager))} keeps {show.share(first.work or 0.0)} of {job} "
-        f"at {seconds(first)} violated{or_others(own)}."
+    keeps = f"{capital(called(first.manager))} keeps {work(first)} of {job}'s pace alone"
+    yield short(
+        f"{keeps}, and {violated(first)} are violated{or_others(own)}.",
+        f"{keeps}, and {violated(first)} are violated.",
     )
     none = next((one for one in own if one.manager == "none" and not one.is_alone), None)
     if none is not None and none is not first and none.work is not None:

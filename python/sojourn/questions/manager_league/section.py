@@ -10,10 +10,9 @@ from sojourn.plan.points import Verdict
 from sojourn.questions.manager_league.judge import League, seconds, target
 from sojourn.questions.manager_league.plan import NAME
 from sojourn.questions.manager_league.rows import Row
-from sojourn.report import show
+from sojourn.report import numbers, show
 from sojourn.report.draw.table import Table
 from sojourn.report.section import Shown
-from sojourn.stats.interval import Interval
 
 ALONE = "no job"
 # fmt: off
@@ -43,8 +42,7 @@ def work(one: Row) -> str:
     """`52 % (48–55 %)`; a dash where there is no job."""
     if one.work is None:
         return "–" if one.is_alone else "unknown"
-    ends = one.work_interval
-    return show.share(one.work) if ends is None else f"{show.share(one.work)} ({_ends(ends)})"
+    return numbers.part(one.work, one.work_interval)
 
 
 def changes(one: Row) -> str:
@@ -55,10 +53,6 @@ def changes(one: Row) -> str:
     return (
         f"{one.changes_per_h:.0f}" if lo == hi else f"{one.changes_per_h:.0f} ({lo:.0f}–{hi:.0f})"
     )
-
-
-def _ends(ends: Interval) -> str:
-    return f"{show.share(ends.lo).removesuffix(' %')}–{show.share(ends.hi)}"
 
 
 def aa(section: League, load: float) -> str:

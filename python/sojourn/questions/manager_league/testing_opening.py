@@ -8,7 +8,7 @@ from sojourn.questions.manager_league import judge_test
 from sojourn.questions.testing_openings import Case
 
 CASES: Mapping[str, Case] = {
-    "managers": Case(judge_test.usual, "Static, idle 1 keeps 48 % of xz at 0.0 of 10 s violated"),
+    "managers": Case(judge_test.usual, "Static, idle 1 keeps 48 % of xz, 0.0 of 10 s violated"),
     "managers, no target": Case(
         judge_test.overloaded, "No manager can be judged: the target is missed alone"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 
 from sojourn import units
@@ -197,7 +198,9 @@ def _chance(border: Border, width: int) -> Iterator[str]:
     """How surely each load meets the target: all there is to draw where none was swept."""
     top = border.curve[-1][0]
     steps = [top * i / 5 for i in range(6)]
-    yield "probability that an offered load (requests/s) meets the target"
+    yield from textwrap.wrap(
+        "probability that an offered load (requests/s) meets the target", width
+    )
     yield from plot.canvas(
         [plot.Mark(x=rps, y=chance, sign="o") for rps, chance in border.curve],
         x=plot.Axis(lo=0.0, hi=top, ticks=tuple((rps, show.round_count(rps)) for rps in steps)),

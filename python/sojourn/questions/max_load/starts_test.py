@@ -12,7 +12,7 @@ from sojourn.analysis.served import Served
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import Border
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import Outcome, evidence, progress
+from sojourn.plan import Outcome, progress, simulated
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
 from sojourn.questions.max_load import worst
@@ -38,11 +38,8 @@ def test_it_takes_several_starts_and_two_known_ends() -> None:
     whole = border(of, outcomes)
     assert whole.start_rps is not None
     assert 0 < whole.start_rps < whole.estimate_rps
-    known = progress(of, of.services[0], outcomes, PLANS)
-    assert known.axis is not None
-    assert known.target is not None
-    asked = evidence.trials(outcomes), known.axis, known.target
-    assert worst._of_one(whole, *asked) == pytest.approx(whole.start_rps)
-    assert worst._of_one(replace(whole, starts=2), *asked) is None
+    posterior = simulated.search_of(outcomes, of, PLANS).posterior
+    assert worst._of_one(whole, posterior) == pytest.approx(whole.start_rps)
+    assert worst._of_one(replace(whole, starts=2), posterior) is None
     is_open = replace(whole, interval_rps=replace(whole.interval_rps, hi=math.inf))
-    assert worst._of_one(is_open, *asked) is None, "nothing was seen to fail"
+    assert worst._of_one(is_open, posterior) is None, "nothing was seen to fail"

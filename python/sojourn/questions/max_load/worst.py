@@ -19,7 +19,6 @@ from sojourn.findings.highest_load import OF_STARTS, Border, MaxLoad, Scheduled,
 from sojourn.findings.limit import By, Limit
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
-from sojourn.plan import starts
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.next import Progress
@@ -71,7 +70,8 @@ def judge(
     outcomes = [m.outcome for m in measured]
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     border = _border(search.posterior, search.trials, axis) if search.posterior else None
-    border = border and replace(border, start_rps=_of_one(border, search.trials, axis, target))
+    if border and search.posterior:
+        border = replace(border, start_rps=_of_one(border, search.posterior))
     verdict, reasons = _verdict(search, border, outcomes)
     if border and (limited := _refused(border, limit) or _limited(border, outcomes)):
         verdict, reasons = Verdict.UNKNOWN, (limited, *reasons)
@@ -109,13 +109,11 @@ def _border(posterior: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
     )
 
 
-def _of_one(border: Border, rest: Sequence[Trial], axis: Axis, target: Target) -> float | None:
+def _of_one(border: Border, posterior: Posterior) -> float | None:
     """What a further start carries with probability `OF_STARTS`, requests/s."""
-    if border.starts < STARTS or not is_closed(border):
+    if border.starts < STARTS or not is_closed(border) or not posterior.starts:
         return None
-    bound_s = target.bound_ns / 1e9
-    one = starts.of_one(tuple(rest), peak_rps=axis.rps, bound_s=bound_s, q=target.q)
-    return one.load_at(1 - OF_STARTS) or None
+    return posterior.of_one.load_at(1 - OF_STARTS) or None
 
 
 def _verdict(

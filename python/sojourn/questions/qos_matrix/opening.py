@@ -117,7 +117,8 @@ def _missed(matrix: Matrix) -> Iterator[str]:
     ]
     parts = [f"in {count} {words}" for count, words in texts if count]
     if parts:
-        yield f"In the other pairs: {', '.join(parts)}."
+        others = "In the other pairs" if counts[BOTH] else f"Of all {len(matrix.cells)} pairs"
+        yield f"{others}: {', '.join(parts)}."
 
 
 def frontier(matrix: Matrix) -> list[tuple[float, float]]:

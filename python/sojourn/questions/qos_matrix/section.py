@@ -35,8 +35,8 @@ LOOKS = {
     BOTH: ("band", 0.5),
     ONLY_ROW: ("holds", 0.25),
     ONLY_COLUMN: ("crossing", 0.25),
-    NONE: ("unknown", 0.12),
-    OPEN: ("unknown", 0.0),
+    NONE: ("unknown", 0.3),
+    OPEN: ("grid", 0.3),
 }
 LETTERS = {BOTH: "✓", ONLY_ROW: "A", ONLY_COLUMN: "B", NONE: "✗", OPEN: "?"}
 SURE = 0.95  # that a service meets its target, for its frontier to lie beyond the cell

@@ -18,6 +18,7 @@ from sojourn.report.draw.lookup import of_max, of_point, tail_q
 from sojourn.report.section import Number, Shown
 
 AT_MOST, NOTHING = "v", "!"  # signs in the plot
+WHOLE = 80  # columns in which the whole table fits
 SIGNS = {
     "o": "holds",
     "#": "violated",
@@ -82,7 +83,10 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     """Offered and achieved in requests/s; the interval is that of the last time column."""
     q = tail_q(service)
     tail = show.quantile(q)
-    form = "{:>6} {:>7} {:>8} {:>9} {:>9} {:>9} {:<14} {}"
+    # What fits: first the achieved rate is left out, which the page has, then the median.
+    achieved = " {2:>8}" if width >= WHOLE else ""
+    median = " {4:>9}" if width >= WHOLE - len(" achieved") else ""
+    form = f"{{0:>6}} {{1:>7}}{achieved} {{3:>9}}{median} {{5:>9}} {{6:<14}} {{7}}"
     yield form.format(
         "load", "offered", "achieved", "mean", "p50", tail, "95 % interval", "verdict"
     )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import curve_layers, known, limits, marks, thin
 from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, slug
@@ -27,7 +27,7 @@ COLUMNS = (
 def draw(service: ServiceFinding, q: float | None) -> Figure:
     """The curve of quantile `q`, or of the mean if None."""
     label = show.quantile(q)
-    title = f"{service.service}: {label} sojourn time against offered load"
+    title = f"{labels.called(service)}: {label} sojourn time against offered load"
     runs = list(_runs(service, q))
     estimates, curves = list(_estimates(service, q)), list(_curves(service, q))
     name = slug(f"{service.service}-{label}-against-load")

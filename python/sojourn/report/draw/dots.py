@@ -10,15 +10,17 @@ from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, number
+from sojourn.text.cut import cut
 
 ROW_PX, PAD_PX = 26, 40
 EDGE = 100.0  # an axis of ratios goes no further from 1
-LABEL_PX = 170
+LABEL_PX, LABEL_MAX = 190, 30  # of a row's name: px, characters
 _TICKS: Mapping[float, Sequence[float]] = {  # by how many times the axis' end is its beginning
     3: (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 2.5),
     30: (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20),
-    math.inf: (0.01, 0.1, 1, 10, 100),
+    math.inf: (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100),
 }
+MARGIN = 0.15  # of the axis at each end, where a text beside a dot would leave the picture
 SHAPES = ("circle", "square", "diamond", "triangle-up")
 
 
@@ -47,8 +49,10 @@ def ratios(
         lines_at: further ratios that are marked, with their names.
     """
     sheet, name = Sheet(), "rows"
-    rows = list(dict.fromkeys(str(record["row"]) for record in records))
-    base = alt.Chart(sheet.data(name, [_placed(record) for record in records]))
+    names = list(dict.fromkeys(str(record["row"]) for record in records))
+    rows = cut(names, LABEL_MAX)
+    placed = _aligned([_placed(r, dict(zip(names, rows, strict=True))) for r in records])
+    base = alt.Chart(sheet.data(name, placed))
     on: dict[str, object] = {
         "y": alt.Y(
             "row:N",
@@ -86,7 +90,7 @@ def ratios(
             x=alt.X("low:Q"), x2=alt.X2("high:Q"), color=colour, tooltip=fields, **on
         ),
         base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(**dots, **on),
-        base.mark_text(dy=-11, fontSize=11).encode(
+        base.mark_text(dy=-11, fontSize=11, align=alt.expr("datum.align")).encode(
             x=x, text=alt.Text("shown:N"), color=colour, **on
         ),
     ]
@@ -116,16 +120,38 @@ def _lines(at: Mapping[float, str]) -> list[alt.Chart]:
     return charts
 
 
-def _placed(record: Record) -> Record:
-    """A record with its places on the axis; what lies beyond it is put at its edge."""
-    floor = _inside(record.get("floor"))
+def _placed(record: Record, called: Mapping[str, str]) -> Record:
+    """A record with its places on the axis; what lies beyond it is put at its edge, with an arrow.
+
+    Args:
+        record: one dot.
+        called: the name of each row as it is shown.
+    """
+    floor, ratio = _inside(record.get("floor")), number(record["ratio"])
+    shown = record.get("shown") or ""
+    if ratio is not None and shown and not 1 / EDGE <= ratio <= EDGE:
+        shown = f"{shown} →" if ratio > EDGE else f"← {shown}"
     return record | {
+        "row": called[str(record["row"])],
+        "shown": shown,
         "x": _inside(record["ratio"]),
         "low": _inside(record["lo"]),
         "high": _inside(record["hi"]),
         "floor_low": 1 / floor if floor else None,
         "floor_high": floor,
     }
+
+
+def _aligned(placed: Sequence[Record]) -> list[Record]:
+    """The same with where each number's text begins: at the edges it goes inwards."""
+    every = [end for r in placed for key in ("x", "low", "high") if (end := number(r[key]))]
+    lo, hi = math.log(min((*every, 1.0))), math.log(max((*every, 1.0)))
+
+    def side(cell: Cell) -> str:
+        at = (math.log(number(cell) or 1.0) - lo) / ((hi - lo) or 1.0)
+        return "left" if at < MARGIN else "right" if at > 1 - MARGIN else "center"
+
+    return [record | {"align": side(record["x"])} for record in placed]
 
 
 def _inside(cell: Cell) -> float | None:

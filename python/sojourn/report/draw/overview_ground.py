@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad, is_closed
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame
@@ -32,7 +32,7 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
                 "at": min(top, border.estimate_rps / service.max_rps),
                 "bottom": frame.axis.lo,
                 "top": frame.axis.hi,
-                "label": f"{service.service} {show.border(border)}",
+                "label": f"{labels.called(service)} {show.border(border)}",
                 "shown": f"{show.border(border)} requests/s ({show.within(border)})",
                 "place": place,
                 "is_open": not is_closed(border),
@@ -89,11 +89,12 @@ def bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
         if service.qos:
             shared.setdefault((service.qos.q, service.qos.bound_ns), []).append(service.service)
     names = [service.service for service in services]
+    called = labels.each(services)
     rows: list[Record] = [
         {
             "bound": bound_ns,
             "label": f"QoS {show.quantile(q)} ≤ {show.time(bound_ns)}"
-            + (f", {', '.join(who)}" if len(shared) > 1 else ""),
+            + (f", {', '.join(called[one] for one in who)}" if len(shared) > 1 else ""),
             "colour": series(names.index(who[0])) if len(who) == 1 else role("qos"),
             "service": who[0],
         }

@@ -6,7 +6,7 @@ import json
 import math
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import known_layers, overview_ground
 from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.charts import alt
@@ -66,10 +66,11 @@ def _zoom() -> alt.Parameter:
 
 def _frame(services: list[ServiceFinding], records: list[Record], tail: str, sheet: Sheet) -> Frame:
     names = [s.service for s in services]
+    called = labels.each(services)
     full = {
-        s.service: f"{s.service}, 100 % = {show.round_count(s.max_rps)} requests/s"
+        s.service: f"{called[s.service]}, 100 % = {show.round_count(s.max_rps)} requests/s"
         if s.max_rps
-        else s.service
+        else called[s.service]
         for s in services
     }
     key = alt.Legend(

@@ -8,7 +8,7 @@ with the background is at least 4.5:1 for text and 3:1 for marks (WCAG 2.2); a t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 # Blue and vermilion after Okabe and Ito: distinguished in all common forms of colour blindness.
 LIGHT: Mapping[str, str] = {
@@ -32,6 +32,12 @@ LIGHT: Mapping[str, str] = {
     "series-3": "#7a4fbf",
     "series-4": "#8a6100",
     "series-5": "#5b6470",
+    "series-6": "#0f8a80",
+    "series-7": "#d07600",
+    "series-8": "#4a8ad4",
+    "series-9": "#a83268",
+    "series-10": "#5a9430",
+    "series-11": "#1b1f24",
     "stage-irq-0": "#1f5fbf",
     "stage-irq-1": "#4a8ad4",
     "stage-wait-0": "#b84300",
@@ -66,6 +72,12 @@ DARK: Mapping[str, str] = {
     "series-3": "#b79af0",
     "series-4": "#e0b040",
     "series-5": "#a0a8b2",
+    "series-6": "#4fb8ae",
+    "series-7": "#ffc04d",
+    "series-8": "#4a86d8",
+    "series-9": "#f08bb4",
+    "series-10": "#b0d96a",
+    "series-11": "#e8ecf0",
     "stage-irq-0": "#7aaeff",
     "stage-irq-1": "#4a86d8",
     "stage-wait-0": "#ff8a4c",
@@ -107,6 +119,7 @@ _DARK_LOADS = (
 )
 LOADS = len(_LIGHT_LOADS)
 SERIES = 6
+CURVES = 12  # colours of curves that nothing else tells apart
 
 THEMES: Mapping[str, Mapping[str, str]] = {
     "light": {**LIGHT, **{f"load-{i}": colour for i, colour in enumerate(_LIGHT_LOADS)}},
@@ -147,6 +160,11 @@ def resolve(specification: object, theme: Mapping[str, str] = THEMES["light"]) -
 def series(index: int) -> str:
     """The colour of one of several services; after six they repeat, and shapes tell them apart."""
     return role(f"series-{index % SERIES}")
+
+
+def curves(names: Sequence[str]) -> list[str]:
+    """A colour for each of many curves: no two of twelve have the same."""
+    return [role(f"series-{n % CURVES}") for n in range(len(names))]
 
 
 def style(theme: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.charts import alt
@@ -26,7 +26,7 @@ COLUMNS = (
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """One figure: a dot per run, and the line on which nothing is lost."""
-    title = f"{service.service}: achieved against offered load"
+    title = f"{labels.called(service)}: achieved against offered load"
     records = _records(service)
     table = from_records(COLUMNS, records)
     name = slug(f"{service.service}-achieved")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import known, known_layers
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
 from sojourn.report.draw.charts import alt
@@ -20,7 +20,7 @@ from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.known import Known
 from sojourn.report.draw.lookup import is_bound, slug, tail_q
 from sojourn.report.draw.marks import tooltip
-from sojourn.report.draw.palette import SERIES, role, series
+from sojourn.report.draw.palette import curves, role
 from sojourn.report.draw.table import Record, from_records, number
 from sojourn.spec.levels import names
 
@@ -82,6 +82,10 @@ def _levels(findings: Sequence[ServiceFinding], key: str) -> list[str]:
     return list(dict.fromkeys(level_text(dict(s.levels)[key]) for s in findings))
 
 
+def _called(findings: Sequence[ServiceFinding], key: str) -> dict[str, str]:
+    return labels.distinct(key, (dict(s.levels)[key] for s in findings))
+
+
 _OPEN = known.IN_CURVE - known.SURE
 _SHAPES = {
     known.Sort.AT_MOST: "triangle-down",
@@ -106,6 +110,7 @@ def _means(findings: Sequence[ServiceFinding], key: str, name: str) -> list[Reco
     where there is none of these either, over what is not believed.
     """
     rows: list[Record] = []
+    called = _called(findings, key)
     for level in _levels(findings, key):
         own = [s for s in findings if level_text(dict(s.levels)[key]) == level]
         sure = _by_load(_numbers(s) for s in own)
@@ -120,6 +125,7 @@ def _means(findings: Sequence[ServiceFinding], key: str, name: str) -> list[Reco
                 {
                     "factor": name,
                     "level": level,
+                    "called": called[level],
                     "fraction": load,
                     "known": _word(some).value,
                     "value_ns": mean if load in sure else None,
@@ -185,10 +191,10 @@ def _chart(
     highest = max(point.fraction for service in findings for point in service.points)
     panels = []
     for key, rows in means.items():
-        levels = _levels(findings, key)
+        names_of = _called(findings, key)
         each: list[Record] = [
             {
-                "level": level_text(dict(s.levels)[key]),
+                "called": names_of[level_text(dict(s.levels)[key])],
                 "combination": s.service,
                 "fraction": load,
                 "y": one.ns,
@@ -201,7 +207,7 @@ def _chart(
         panel = _panel(
             sheet,
             called[key],
-            levels=levels,
+            levels=list(names_of.values()),
             means=rows,
             each=each,
             axis=axis,
@@ -227,9 +233,9 @@ def _panel(
     tail: str,
 ) -> list[alt.Chart]:
     """Every combination behind, the means in front."""
-    scale = alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))])
+    scale = alt.Scale(domain=levels, range=curves(levels))
     look = alt.Color(
-        "level:N",
+        "called:N",
         scale=scale,
         legend=alt.Legend(
             title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3
@@ -245,10 +251,10 @@ def _panel(
     placed = [row | {"y": axis.place(number(row["y"]))} for row in means]
     base = sheet.chart(f"means {name}", placed).encode(x=x, y=y, color=look)
     dots = base.mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
-        fill=alt.Fill("level:N", scale=scale, legend=None),
+        fill=alt.Fill("called:N", scale=scale, legend=None),
         fillOpacity=alt.FillOpacity("full:Q", scale=None, legend=None),
         shape=alt.Shape("mark:N", scale=None, legend=None),
-        tooltip=tooltip("level", "load", "mean", "range", "combinations", "known", "reason"),
+        tooltip=tooltip("called", "load", "mean", "range", "combinations", "known", "reason"),
     )
     return [behind, base.transform_filter("datum.is_sure").mark_line(strokeWidth=2.6), dots]
 

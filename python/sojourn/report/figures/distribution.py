@@ -7,7 +7,7 @@ import math
 from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.charts import alt
@@ -27,7 +27,7 @@ STEPS = 240  # points a line is drawn with; the table keeps all
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """The distribution of sojourn times per load; no figure if no point has one."""
-    title = f"{service.service}: distribution of sojourn time per load"
+    title = f"{labels.called(service)}: distribution of sojourn time per load"
     name = slug(f"{service.service}-distribution")
     points = [point for point in service.points if point.distribution]
     table = from_records(COLUMNS, [r for point in points for r in _rows(point)])

@@ -18,6 +18,7 @@ COLUMNS = (
     "kind", "reason",
 )
 # fmt: on
+ACROSS, FLOOR = "times as long, or times as high", "; shaded: what equal runs differ by"
 SHORTER, LONGER, OPEN = "better", "worse", "not shown"
 LOOKS = {LONGER: "violated", SHORTER: "holds", OPEN: "unknown"}
 
@@ -67,7 +68,7 @@ def draw(findings: Findings) -> list[Figure]:
                 hollow=OPEN,
                 title=title,
                 kinds=ratios.whats(result),
-                across="times as long, or times as high",
+                across=ACROSS + (FLOOR if any(r["floor"] for r in drawn) else ""),
                 tooltip=("beside", "what", "words", "kind", "blocks", "reason"),
             ),
             is_wide=True,

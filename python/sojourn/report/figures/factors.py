@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import known, known_layers, marks
 from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.charts import alt
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import is_bound, slug, tail_q
-from sojourn.report.draw.palette import SERIES, role, series
+from sojourn.report.draw.palette import CURVES, curves, role
 from sojourn.report.draw.table import Record, from_records
 from sojourn.spec.levels import names
 
@@ -23,7 +23,7 @@ COLUMNS = (
     "least_ns", "at_least_ns", "not_believed_ns", "verdict", "reason",
 )
 # fmt: on
-TOOLTIP = ("combination", "load", "shown", "interval", "verdict", "reason")
+TOOLTIP = ("called", "load", "shown", "interval", "verdict", "reason")
 
 
 def draw(findings: Findings) -> list[Figure]:
@@ -39,19 +39,21 @@ def _figure(findings: Sequence[ServiceFinding]) -> Figure:
     factors = [key for key, _ in findings[0].levels]
     called = names(factors)
     coloured = _coloured(findings, factors)
-    others = [key for key in factors if key != coloured]
+    others = [_plain(called[key]) for key in factors if key != coloured]
     tail = show.quantile(tail_q(findings[0]))
-    title = f"{label}: {tail} against load, by {', '.join(called[key] for key in factors)}"
-    records = [r for service in findings for r in _records(service, coloured, called)]
+    by = ", ".join(_plain(called[key]) for key in factors)
+    title = f"{label}: {tail} against load, by {by}"
+    names_of = labels.of_factors(findings)
+    records = [r for service in findings for r in _records(service, coloured, called, names_of)]
     panels = list(dict.fromkeys(str(r["panel"]) for r in records))
-    chart = _chart(findings, records, panels, called[coloured], tail)
+    chart = _chart(findings, records, panels, _plain(called[coloured]), tail)
     return Figure(
         name=slug(f"{label}-by-factor"),
         title=title,
         caption=(
             f"{tail} over all valid runs of a load, with its 95 % interval; a colour is a level"
-            f" of {called[coloured]}"
-            + (f", a panel one of {' and '.join(called[k] for k in others)}" if others else "")
+            f" of {_plain(called[coloured])}"
+            + (f", a panel one of {' and '.join(others)}" if others else "")
             + ". Load is a share of max RPS, of each combination its own, beside a neighbour that"
             " of the service alone. Hollow marks are not valid and decide nothing."
         ),
@@ -64,27 +66,37 @@ def _figure(findings: Sequence[ServiceFinding]) -> Figure:
     )
 
 
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _coloured(findings: Sequence[ServiceFinding], factors: Sequence[str]) -> str:
     """The factor with the most levels that colours can distinguish; the first of several."""
     counts = {
         key: len({level_text(level) for s in findings for k, level in s.levels if k == key})
         for key in factors
     }
-    fitting = [key for key in factors if counts[key] <= SERIES] or list(factors)
+    fitting = [key for key in factors if counts[key] <= CURVES] or list(factors)
     return max(fitting, key=lambda key: counts[key])
 
 
-def _records(service: ServiceFinding, coloured: str, called: dict[str, str]) -> Iterator[Record]:
+def _records(
+    service: ServiceFinding,
+    coloured: str,
+    called: Mapping[str, str],
+    names_of: Mapping[str, Mapping[str, str]],
+) -> Iterator[Record]:
     q = tail_q(service)
     levels = {key: level_text(level) for key, level in service.levels}
-    others = [f"{called[key]} = {text}" for key, text in levels.items() if key != coloured]
+    others = [names_of[key][text] for key, text in levels.items() if key != coloured]
     for point in sorted(service.points, key=lambda p: p.fraction):
         yield {
             **{called[key]: text for key, text in levels.items()},
             "service": service.label,
             "combination": service.service,
             "panel": ", ".join(others),
-            "level": levels[coloured],
+            "level": names_of[coloured][levels[coloured]],
+            "called": labels.called(service),
             "fraction": point.fraction,
             "offered_rps": point.offered_rps,
             "verdict": marks.word(point),
@@ -107,8 +119,8 @@ def _chart(
     levels = list(dict.fromkeys(str(r["level"]) for r in records))
     look = alt.Color(
         "level:N",
-        scale=alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))]),
-        legend=alt.Legend(title=name, orient="top", direction="horizontal"),
+        scale=alt.Scale(domain=levels, range=curves(levels)),
+        legend=alt.Legend(title=name, orient="top", direction="horizontal", labelLimit=320),
     )
     x = load_x(
         title=["offered load, % of max RPS", *known_layers.key(records)],
@@ -157,11 +169,11 @@ def _alt(findings: Sequence[ServiceFinding], tail: str) -> str:
         if sure:
             (low, first), (high, last) = sure[0], sure[-1]
             texts.append(
-                f"{service.service}: {tail} from {first.shown} at {show.share(low)} to"
+                f"{labels.called(service)}: {tail} from {first.shown} at {show.share(low)} to"
                 f" {last.shown} at {show.share(high)}"
             )
         else:
-            texts.append(f"{service.service}: no load has a {tail}")
+            texts.append(f"{labels.called(service)}: no load has a {tail}")
     return "; ".join(texts) + "."
 
 

@@ -295,6 +295,6 @@ def test_very_many_combinations_have_one_chart_of_resources_together() -> None:
     )
     (figure,) = resources.draw_study(many)
     rows = list(csv.DictReader(io.StringIO(figure.table.csv())))
-    assert {row["what"] for row in rows} == {"memcached, threads = 0", "memcached, threads = 1"}
+    assert {row["what"] for row in rows} == {"memcached, 0 threads", "memcached, 1 thread"}
     assert {row["n"] for row in rows} == {"6", "7"}
     assert b"<svg" in dict(pictures(figure))["svg"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
-from sojourn.report import show, tiles, volume
+from sojourn.report import labels, show, tiles, volume
 from sojourn.report.draw import known, limits, overview_layers
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.lookup import tail_q
@@ -72,7 +72,7 @@ def _records(service: ServiceFinding) -> Iterator[Record]:
 def _subtitle(service: ServiceFinding) -> str:
     tile = tiles.of_service(service)
     goal = f", {tile.target}" if tile.target else ""
-    return f"{tile.service}: {tile.line}{goal}"
+    return f"{labels.called(service)}: {tile.line}{goal}"
 
 
 def _caption(services: Sequence[ServiceFinding]) -> str:
@@ -97,10 +97,10 @@ def _alt(service: ServiceFinding) -> str:
     doubted = sum(one.sort is known.Sort.DOUBTED for _, one in every)
     rest = f"; {doubted} of {len(every)} loads are not valid" if doubted else ""
     if not sure:
-        return f"{service.service}: {tile.line}; no load has a {show.quantile(q)}{rest}"
+        return f"{labels.called(service)}: {tile.line}; no load has a {show.quantile(q)}{rest}"
     (low, first), (high, last) = sure[0], sure[-1]
     return (
-        f"{service.service}: {tile.line}; from {first.shown} at {show.share(low)} to"
+        f"{labels.called(service)}: {tile.line}; from {first.shown} at {show.share(low)} to"
         f" {last.shown} at {show.share(high)} load{rest}"
     )
 

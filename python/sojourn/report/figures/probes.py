@@ -5,7 +5,7 @@ from __future__ import annotations
 from sojourn import units
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.charts import alt
@@ -33,7 +33,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     search = service.section(MaxLoad)
     if search is None:
         return []
-    title = f"{service.service}: search for the max load within QoS"
+    title = f"{labels.called(service)}: search for the max load within QoS"
     records: list[Record] = [
         {"probe": number, "offered_rps": offered, "decision": _WORDS.get(decision, decision)}
         for number, (offered, decision) in enumerate(search.probes, start=1)

@@ -23,9 +23,9 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
+from sojourn.report.labels import called, each, of_factors
 from sojourn.report.resources import short
 from sojourn.report.volume import COMBINATIONS_MANY
-from sojourn.spec.levels import names
 
 NAME = "resources"
 # fmt: off
@@ -50,9 +50,9 @@ def draw(service: ServiceFinding) -> list[Figure]:
     resources = service.resources
     if resources is None or not resources.sides:
         return []
-    title = f"{service.service}: resources at the QoS crossing"
+    title = f"{called(service)}: resources at the QoS crossing"
     if resources.sides[0].what == "highest":
-        title = f"{service.service}: resources at the highest load"
+        title = f"{called(service)}: resources at the highest load"
     panels = _panels([side.uses for side in resources.sides])
     sheet = Sheet()
     rows = [row for name in panels for row in _of_sides(resources.sides, name)]
@@ -244,8 +244,9 @@ def _rows_of_loads(use: ResourceUse) -> Iterator[Record]:
 
 def draw_study(findings: Findings) -> list[Figure]:
     """One figure of several services or combinations; none of one alone."""
+    names = each(findings.services)
     sides = {
-        service.service: service.resources.sides[0]
+        names[service.service]: service.resources.sides[0]
         for service in findings.services
         if service.resources and service.resources.sides
     }
@@ -254,8 +255,7 @@ def draw_study(findings: Findings) -> list[Figure]:
     is_many = len(sides) > COMBINATIONS_MANY
     groups = _by_level(findings, sides) if is_many else _each(sides)
     panels = [name for name in _panels([side.uses for side in sides.values()]) if name in groups]
-    sheet = Sheet()
-    title = "Resources at the highest load within QoS"
+    sheet, title = Sheet(), "Resources at the highest load within QoS"
     labels = list(dict.fromkeys(label for name in panels for label in groups[name]))
     rows = [row for name in panels for row in _of_groups(name, groups[name])]
     what = (
@@ -296,13 +296,13 @@ def _each(sides: Mapping[str, Side]) -> Groups:
 
 def _by_level(findings: Findings, sides: Mapping[str, Side]) -> Groups:
     """Boxes over the medians of all combinations that have a level."""
-    called = names(dict.fromkeys(key for s in findings.services for key, _ in s.levels))
+    names_of, names = of_factors(findings.services), each(findings.services)
     medians: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for service in findings.services:
-        side = sides.get(service.service)
+        side = sides.get(names[service.service])
         for use in side.uses if side else ():
             for key, level in service.levels or (("", service.label),):
-                of = f"{called[key]} = {level_text(level)}" if key else str(level)
+                of = names_of[key][level_text(level)] if key else str(level)
                 medians[use.name][f"{service.label}, {of}" if key else of].append(use.box.median)
     return {
         name: {label: box(np.sort(np.array(values))) for label, values in of.items()}

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from sojourn.findings.findings import ServiceFinding
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import known, marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.charts import alt
@@ -27,7 +27,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     """One figure, of the quantile the service is judged on."""
     q = tail_q(service)
     label = show.quantile(q)
-    title = f"{service.service}: {label} per restart"
+    title = f"{labels.called(service)}: {label} per restart"
     records = _records(service, q)
     table = from_records(COLUMNS, records)
     name = slug(f"{service.service}-restarts")

@@ -6,7 +6,7 @@ import math
 
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.load_point import Run
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import time_axis
 from sojourn.report.draw.charts import alt
@@ -23,7 +23,7 @@ _DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], marks.DOUBT
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """Small multiples: a panel per load, a line per run."""
-    title = f"{service.service}: p99 of every second"
+    title = f"{labels.called(service)}: p99 of every second"
     records = _records(service)
     table = from_records(COLUMNS, records)
     drawn = _thinned(records)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sojourn.findings.effects import LOST_OR_GREW, MORE_THAN_SERVED, Effect, FactorFinding
 from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
-from sojourn.report.draw.antagonists import WORSE
+from sojourn.report.draw.antagonists import BETTER, SAME
 from sojourn.report.figures.antagonists import (
     NAME,
     factors_of,
@@ -93,14 +93,17 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
             least = mild if len(worse) > 1 else ""
             text = f"{what} is {times(first)} that alone{ends} beside {an(_who(first))}"
             yield short(f"{text}{least}.", f"{text}.")
-    unshown = [e for what in whats for e in _of(factor, what) if state(e) != WORSE]
-    whole = sum(len(_of(factor, what)) for what in whats)
+    every = [e for what in whats for e in _of(factor, what)]
+    unshown = [e for e in every if state(e) == SAME]
+    better = sum(state(e) == BETTER for e in every)
+    whole = len(every)
     known = [times(e) for e in unshown if times(e).startswith("≤")]
     if unshown:
         most = max((float(t[1:-1]) for t in known), default=None)
         is_known = most is not None and len(known) == len(unshown)
         seen = f"; what is there is at most {most:g}×" if is_known else ""
-        yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}."
+        less = f"; in {better} it is better than alone" if better else ""
+        yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}{less}."
 
 
 def _no_room(who: str, what: str, effects: Sequence[Effect]) -> str:

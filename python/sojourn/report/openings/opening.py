@@ -161,9 +161,14 @@ def sentence(*forms: str) -> str:
 
     >>> sentence("so " * 30, "of gzip no difference was shown")
     'Of gzip no difference was shown.'
+    >>> sentence("so " * 30)[-8:]  # what is left out is marked
+    'so so ….'
     """
     message = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
-    text = " ".join(message.split()[:WORDS_MAX]).rstrip(".")
+    parts = message.split()
+    if len(parts) > WORDS_MAX:
+        parts = [*parts[: WORDS_MAX - 1], f"{parts[WORDS_MAX - 1].rstrip(',;:')} …"]
+    text = " ".join(parts).rstrip(".")
     first = text.partition(" ")[0]
     is_name = "_" in first or any(letter.isdigit() for letter in first)  # p99, img_dnn
     return f"{text if is_name else capital(text)}."

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 
 from sojourn import units
 from sojourn.findings.findings import Findings
 from sojourn.report import dot_rows, numbers, ratios, show
 from sojourn.report.figures import effects
-from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, sentence
+from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, fitting, sentence
 from sojourn.report.ratios import Kind, Ratio
 from sojourn.spec.levels import short
+from sojourn.text.cut import middle
 
 NAMED_MAX = 3
+NAME_MIN = 12  # characters of a level's name in the headline, at least
 PLACE = "place"
 NOTHING = "No level was shown to make a difference"
 
@@ -47,7 +48,8 @@ def headline(results: Sequence[Ratio]) -> str:
     both = [one for one in strong if one.name == strong[0].name]
     first = f"{strong[0].name}: {_short(strong[0])}"
     whole = f"{strong[0].name}: {', '.join(map(_short, both[:2]))}"
-    return next((form for form in (whole, first) if len(form) <= HEADLINE_MAX), _short(strong[0]))
+    name = middle(strong[0].name, max(HEADLINE_MAX - len(_short(strong[0])) - 2, NAME_MIN))
+    return fitting(whole, first, f"{name}: {_short(strong[0])}")
 
 
 def strongest(results: Sequence[Ratio]) -> list[Ratio]:
@@ -71,29 +73,31 @@ def _short(one: Ratio) -> str:
     if one.kind is Kind.BOUNDED and ends:
         return f"{what} {one.words} times"
     if one.effect.is_time or ratio >= 2:
-        digits = numbers.decimals(ends.lo, ends.hi) if ends else 1
-        return f"{what} {numbers.plain(ratio, digits)} times"
+        return f"{what} {numbers.ratio(ratio, ends).partition(' (')[0]} times"
     change = numbers.share(ratio, ends).partition(" (")[0]
     return f"{what} {change} {'lower' if ratio < 1 else 'higher'}"
 
 
 def _unseen(results: Sequence[Ratio]) -> str:
-    """Of what size a difference would have been seen."""
+    """Of what size a difference would have been seen, whichever level makes it."""
     what = ratios.whats(results)[0]
-    limit = seen_from(results, what)
+    limit = numbers.factor(max(known)) if (known := seen_from(results, what)) else ""
     name = what.partition(" at ")[0].removeprefix("the ")
     form = f"{name}: no difference above {limit} was seen"
     return form if limit and len(form) <= HEADLINE_MAX else NOTHING
 
 
-def seen_from(results: Sequence[Ratio], what: str) -> str:
-    """The factor from which on a difference of a number can be seen in this time; "": not known."""
-    known = [
+def seen_from(results: Sequence[Ratio], what: str) -> list[float]:
+    """The factor from which on a difference of a number can be seen in this time, by level.
+
+    Levels of which no difference was shown come alone, where there are any.
+    """
+    own = [one for one in results if one.effect.what == what and one.effect.interval]
+    return [
         max(numbers.visible(one.effect.interval), one.effect.noise_gate or 1.0)
-        for one in results
-        if one.effect.what == what and one.effect.interval
+        for one in [one for one in own if not one.is_shown] or own
+        if one.effect.interval
     ]
-    return numbers.factor(median(known)) if known else ""
 
 
 def sentences(findings: Findings, results: Sequence[Ratio]) -> Iterator[str]:
@@ -111,11 +115,26 @@ def _does(strong: Sequence[Ratio]) -> str:
     own = [one for one in strong if (one.name, one.base) == (first.name, first.base)]
     is_place = short(first.key) == PLACE
     beside = "" if first.name.endswith((" on", " off")) else f" as with {first.base}"
-    start = f"In a {first.name}, " if is_place else f"With {first.name}, "
+    level, of = _parted(first)
+    start = f"{of}{'in a' if is_place else 'with'} {level}, "
     texts = [_phrase(one, beside if n == 0 else "") for n, one in enumerate(own[:2])]
     return sentence(
         f"{start}{' and '.join(texts)}", f"{start}{texts[0]}", f"{start}{_phrase(first, '')}"
     )
+
+
+def _in_list(one: Ratio) -> str:
+    """`gzip on`, or `gzip on (nginx)` where there are several services."""
+    level, of = _parted(one)
+    return f"{level} ({one.service})" if of else level
+
+
+def _parted(one: Ratio) -> tuple[str, str]:
+    """A level, and what leads to its service where the names have that."""
+    start = f"{one.service}, "
+    if one.service and one.name.startswith(start):
+        return one.name.removeprefix(start), f"for {one.service} "
+    return one.name, ""
 
 
 def _phrase(one: Ratio, beside: str) -> str:
@@ -129,22 +148,34 @@ def _phrase(one: Ratio, beside: str) -> str:
 
 def _others(strong: Sequence[Ratio], results: Sequence[Ratio]) -> Iterator[str]:
     """What else was shown, or else of whom nothing was, once."""
-    shown = list(dict.fromkeys(one.name for one in strong))
-    open_ = list(
-        dict.fromkeys(one.name for one in results if one.effect.interval and one.name not in shown)
-    )
-    more = f"{show.listed(shown[1:], NAMED_MAX)} also made a difference" if shown[1:] else ""
-    none = f"of {show.listed(open_, NAMED_MAX)} no difference was shown" if open_ else ""
-    if not more and not none:
+    shown = list(dict.fromkeys(map(_in_list, strong)))
+    known = (_in_list(one) for one in results if one.effect.interval)
+    open_ = list(dict.fromkeys(name for name in known if name not in shown))
+    if not shown[1:] and not open_:
         return
-    both = "; ".join(filter(None, (more, none)))
-    yield sentence(both, more or none)
+    forms = []
+    for most in (NAMED_MAX, 1, 0):
+        more = f"{_few(shown[1:], most)} also made a difference" if shown[1:] else ""
+        none = f"of {_few(open_, most)} no difference was shown" if open_ else ""
+        forms.append("; ".join(filter(None, (more, none))))
+    yield sentence(*forms)
+
+
+def _few(names: Sequence[str], most: int) -> str:
+    """The first names; without any, how many there are."""
+    if not most:
+        return f"{len(names)} level{'' if len(names) == 1 else 's'}"
+    return show.listed(names, most)
 
 
 def _time(findings: Findings, results: Sequence[Ratio]) -> str:
     """What this time could show: `In 3 min this study could see a factor of 1.9 of p99`."""
     limits = [(what, seen_from(results, what)) for what in ratios.whats(results)]
-    texts = [f"{limit} of {what.partition(' at ')[0]}" for what, limit in limits if limit]
+    texts = [
+        f"{numbers.factors(min(limit), max(limit))} of {what.partition(' at ')[0]}"
+        for what, limit in limits
+        if limit
+    ]
     start = f"In {units.show_s(findings.wall_s)} only differences above"
     return sentence(
         f"{start} {' or '.join(texts[:2])} can be seen", f"{start} {texts[0]} can be seen"

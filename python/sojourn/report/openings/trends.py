@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
-from sojourn.report import dot_rows, labels, numbers
+from sojourn.report import dot_rows, labels, numbers, ratios
 from sojourn.report.figures import effects, trends
 from sojourn.report.figures.trends import ShownTrend
 from sojourn.report.openings.opening import SENTENCES_MAX, Opening, Opens, fitting, sentence
@@ -69,7 +69,7 @@ def trend_text(one: ShownTrend) -> str:
     ends = trend.interval
     ratio = numbers.ratio(trend.ratio, ends) if trend.ratio else ""
     number, _, sure = ratio.partition(" ")
-    how = "as long" if trend.what.startswith("p") else "as high"
+    how = "as high" if trend.what in {ratios.PEAK, ratios.WITHIN} else "as long"
     if trend.kind in trends.NAMED:
         where = between(key, *trend.between)
         return sentence(
@@ -81,9 +81,9 @@ def trend_text(one: ShownTrend) -> str:
         )
     if trend.kind == "unclear":
         return sentence(
-            f"{trend.what} shows no step from {span.replace(' and ', ' to ')}; in all it changes"
-            f" {number} times {sure}",
-            f"{trend.what} shows no step; in all it changes {number} times {sure}",
+            f"{trend.what} shows no step from {span.replace(' and ', ' to ')}; in all it is"
+            f" {number} times {sure} {how}",
+            f"{trend.what} shows no step; in all it is {number} times {sure} {how}",
         )
     word = {"rises": "rises", "falls": "falls"}.get(trend.kind, "goes up and down")
     span = span.replace(" and ", " to ")

@@ -109,7 +109,8 @@ fn sent_again(evidence: &Evidence) -> Option<String> {
         format!(
             "{times} requests (warm-up included) were sent again on another connection, because the \
              server had ended theirs before a reply began (GOAWAY, Connection: close, or one that idled; \
-             NGINX: keepalive_requests, keepalive_timeout): their times count from when they were due"
+             NGINX: keepalive_requests, keepalive_timeout): their times count from when they were due; a server \
+             that drops requests looks the same, and its own count says which it was"
         )
     })
 }

@@ -6,6 +6,7 @@ use sojourn_base::span::Span;
 use crate::drive::measurement::Measurement;
 use crate::judge::result::{Outages, Sessions};
 use crate::plan::resolve::qos_bound_ns;
+use crate::plan::schedule;
 use crate::tally::misses::MissWindows;
 use crate::tally::playback::Playback;
 use crate::tally::{Tally, share};
@@ -28,7 +29,8 @@ pub(super) fn misses(
     if let Some(result) = &run.long {
         return Ok(result.misses.clone());
     }
-    let mut counted = MissWindows::empty(bound_ns, to_ns - from_ns);
+    let planned_ns = schedule::timetable(&run.job)?.measured_ns;
+    let mut counted = MissWindows::empty(bound_ns, planned_ns).cut(to_ns - from_ns);
     for thread in 0..run.threads.len() {
         let mut is_out = out.cursor();
         for request in run.measured_requests(thread, (from_ns, to_ns)) {

@@ -51,10 +51,10 @@ impl Peak {
         Ok(Self { rps, plain_rps })
     }
 
-    /// What was left out, if it is worth a word.
+    /// What was left out, if it is worth a word. Without any hit there is no rate to speak of.
     pub(super) fn note(&self) -> Option<String> {
         let share = 1.0 - self.plain_rps / self.rps.max(f64::MIN_POSITIVE);
-        (share > LITTLE).then(|| {
+        (self.rps > 0.0 && share > LITTLE).then(|| {
             format!(
                 "the client left the server without requests for {:.1} % of the time: {}/s over the \
                  rest, {}/s over all of it",
@@ -135,6 +135,16 @@ mod tests {
         assert!((result.achieved_rps / 10_000.0 - 1.0).abs() < 0.01, "{}", result.achieved_rps);
         let note = result.notes.iter().find(|note| note.contains("without requests"));
         assert!(note.unwrap().contains("for 18."), "20 ms less 16 × 100 µs, of 100: {note:?}");
+    }
+
+    #[test]
+    fn a_run_without_a_hit_says_nothing_of_the_client() {
+        for find_max in [false, true] {
+            let mut run = fake::run(Job { find_max, ..fake::job() }, 0, 1_000);
+            run.threads[0].marks.outcome.fill(Outcome::Status);
+            let notes = summarise(&run).unwrap().notes;
+            assert!(!notes.iter().any(|note| note.contains("without requests")), "{notes:?}");
+        }
     }
 
     #[test]

@@ -119,6 +119,10 @@ impl Decoder for Reader {
         self.last_status == TOO_LATE
     }
 
+    fn has_failed_by_farewell(&self) {
+        self.statuses.add(TOO_LATE.into());
+    }
+
     fn reset(&mut self) {
         self.head.clear();
         self.state = None;
@@ -186,7 +190,9 @@ impl Reader {
         let bytes = reading.body.bytes();
         self.last_status = reading.status;
         let is_expected = self.wish.statuses.hold(reading.status);
-        if !is_expected {
+        let is_end = reading.is_last || reading.body.ends_with_connection();
+        // One that ends an idle connection is no failure unless its request goes nowhere else.
+        if !(is_expected || is_end && self.was_farewell()) {
             self.statuses.add(reading.status.into());
         }
         let outcome = match reading.status {
@@ -204,5 +210,33 @@ impl Reader {
         let body_bytes = bytes.min(u64::from(u32::MAX)) as u32;
         let reply = Some(Reply { outcome, body_bytes, last: reading.is_last });
         Step { used, request: None, reply }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::protocols::GET;
+    use crate::protocols::tests::{asked, set_up};
+
+    #[test]
+    fn a_408_is_a_failure_by_name_where_its_request_is_not_sent_again() {
+        let protocol = set_up("http://h", |_| ());
+        let mut decoder = protocol.decoder();
+        let mut read = |head: &str| {
+            let reply = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
+            assert!(decoder.read(asked(GET, 0), reply.as_bytes()).reply.is_some());
+            if decoder.was_farewell() {
+                decoder.has_failed_by_farewell();
+            }
+        };
+        let counts = || protocol.statuses().unwrap().counts().into_iter().collect::<Vec<_>>();
+        read("503 Busy\r\nConnection: close");
+        assert_eq!(counts(), [("HTTP 503".into(), 1)]);
+        let mut other = protocol.decoder();
+        let late = b"HTTP/1.1 408 Late\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+        assert!(other.read(asked(GET, 0), late).reply.is_some() && other.was_farewell());
+        assert_eq!(counts(), [("HTTP 503".into(), 1)], "its request may go elsewhere");
+        read("408 Late\r\nConnection: close");
+        assert_eq!(counts(), [("HTTP 408".into(), 1), ("HTTP 503".into(), 1)]);
     }
 }

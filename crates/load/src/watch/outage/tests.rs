@@ -206,7 +206,7 @@ fn recoveries_are_judged_by_peers_of_similar_length() {
             .zip(1..)
             .map(|(&length_ns, nth)| Recovery { length_ns, factor: f64::from(nth), is_alone: true })
             .collect();
-        typical_factors(&own)
+        factors::typical(&own)
     };
     let first = |edges: [u64; 2]| of(&[100, 100, 100, 100, 100, 100, edges[0], edges[1]])[0];
     assert_eq!(first([50, 200]), 8.0, "the last of eight");
@@ -223,7 +223,7 @@ fn outages_in_a_recovery_are_no_peers_where_there_are_enough_others() {
         let one = |factor, is_alone| Recovery { length_ns: 100, factor, is_alone };
         let mut own = vec![one(5.0, true); alone];
         own.resize(alone + others, one(0.0, false));
-        typical_factors(&own)[0]
+        factors::typical(&own)[0]
     };
     assert_eq!((of(8, 100), of(8, 0)), (5.0, 5.0));
     assert_eq!(of(7, 100), 0.0, "seven are too few: all count");

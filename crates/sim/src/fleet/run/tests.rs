@@ -114,7 +114,8 @@ fn neighbours_use_what_the_table_says_and_slow_the_service() {
     assert!((mean / slow.mean_sojourn() - 1.0).abs() < 0.01, "{mean}");
 }
 
-/// Half the servers, by cores a third of the work: everything is a mean over servers, then hours.
+/// Half the servers, by cores a third of them and by what they do a fifth: a platform's numbers are means
+/// over its servers, then hours.
 #[test]
 fn platforms_and_hours_are_means_over_servers() {
     let of = |name: &str, cores, speed| Platform {
@@ -141,7 +142,45 @@ fn platforms_and_hours_are_means_over_servers() {
     }
     let shares: Vec<f64> = result.hours.iter().map(|hour| hour.neighbour_share).collect();
     assert_eq!(shares, [1.0, 0.0]);
-    assert_eq!(result.root_ns.count, 80_000);
+    assert_eq!(result.root_ns.count, 40_000 + 13_333, "at a third of the load a third comes");
+}
+
+/// Nothing waits at so low a load, so times are the fixed service: 40 µs on the old servers and 20 on the
+/// new ones. These get 16 of 17 requests: 8 cores' worth each, and the old ones half a core's.
+#[test]
+fn unlike_servers_count_by_their_requests() {
+    let of = |cores, speed| Platform { share: 0.5, cores, speed, ..Platform::default() };
+    let job = Job {
+        platforms: vec![of(2, 0.25), of(16, 0.5)],
+        service: "fixed:10".into(),
+        load_by_hour: vec![0.01, 0.02],
+        tree: leaves(1),
+        ..small()
+    };
+    let result = run(&job, 2).unwrap();
+    let mean = (40e3 + 16.0 * 20e3) / 17.0;
+    for (name, span) in [("servers", &result.server_ns), ("roots", &result.root_ns)] {
+        let got = span.mean.unwrap();
+        assert!((got / mean - 1.0).abs() < 0.01, "{name}: {got} {mean}");
+        let p90 = span.p90.unwrap() as f64;
+        assert!((p90 / 20e3 - 1.0).abs() < 0.01, "{name}: {p90}");
+    }
+    let counts: Vec<u64> = result.hours.iter().map(|hour| hour.server_ns.count).collect();
+    assert_eq!(counts[0], counts[1], "an hour's own times are as many");
+    assert!((result.server_ns.count as f64 / counts[0] as f64 - 1.5).abs() < 0.001);
+}
+
+/// Unequal load, so that only some servers have a neighbour: of the cores, not of the servers.
+#[test]
+fn utilisation_is_that_of_the_cores() {
+    let of = |cores| Platform { share: 0.5, cores, ..Platform::default() };
+    let job = Job { platforms: vec![of(1), of(9)], placement: "random:0.5".into(), ..small() };
+    let fleet = Fleet::new(&job).unwrap();
+    let with = fleet.servers.iter().filter(|facts| facts.lot < 0.5);
+    let cores: u32 = with.map(|facts| job.platforms[facts.platform].cores).sum();
+    let share = f64::from(cores) / 3000.0;
+    let got = run(&job, 2).unwrap().hours[0].utilisation;
+    assert!((got - (share + (1.0 - share) * 0.7)).abs() < 1e-9, "{got} {share}");
 }
 
 #[test]

@@ -52,6 +52,24 @@ fn intervals_hold_the_closed_form_as_often_as_they_say() {
     assert!(result.iter().all(|r| few(r) && r.intervals.p999.is_none()), "some 16 cycles carry it");
 }
 
+/// Of 5 connections one of 4 workers has 2: at 3.2 it is offered 1.28. With 8 each has 0.8.
+#[test]
+fn a_worker_that_has_more_connections_than_it_can_serve_is_refused() {
+    for name in ["placed", "epoll"] {
+        let costs = if name == "epoll" { ",0,0" } else { "" };
+        let of = |connections: u32, rate: &str| {
+            let discipline = format!("{name}:{connections}{costs}");
+            let (rate, requests) = (rate.into(), "1000".into());
+            run(&Job { discipline, rate, requests, servers: 4, ..Job::default() })
+        };
+        let fault = of(5, "3.2").unwrap_err();
+        assert!(fault.what.contains("40.0 %") && fault.what.contains("1.280"), "{fault}");
+        assert!(fault.fix.contains("multiple of 4") && fault.fix.contains("2.500000"), "{fault}");
+        assert!(of(1, "1.01").is_err() && of(1, "0.99").is_ok(), "{name}");
+        assert!(of(5, "2.49").is_ok() && of(8, "3.2").is_ok(), "{name}");
+    }
+}
+
 /// Lognormal-like service with a variance of 10 means²: the mean hangs on services not yet seen.
 #[test]
 fn service_times_that_vary_too_much_are_doubted() {

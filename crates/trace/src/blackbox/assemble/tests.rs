@@ -187,3 +187,27 @@ fn other_viewers_have_the_same_requests() {
     assert!(parents.iter().all(|id| spans.iter().any(|span| span["spanId"] == *id)));
     assert_eq!(spans[0]["traceId"].as_str().unwrap().len(), 32);
 }
+
+#[test]
+fn a_stack_is_of_the_sleep_that_it_was_seen_in() {
+    let two = |_: &mut Memory, seen: &mut Seen| {
+        let stop = seen.offs[0].clone();
+        let sleep = |from: u64, to: u64, call: libc::c_long, kernel_stack| Off {
+            kind: OffKind::Asleep,
+            from_ns: NS_PER_S + from * MS,
+            woken_ns: NS_PER_S + to * MS,
+            here_ns: NS_PER_S + to * MS,
+            to_ns: NS_PER_S + to * MS,
+            call: u32::try_from(call).ok(),
+            kernel_stack,
+            ..stop.clone()
+        };
+        let (lock, nap) = (libc::SYS_futex, libc::SYS_clock_nanosleep);
+        seen.offs = vec![sleep(1, 11, lock, 1), sleep(12, 15, nap, 2)];
+        let names = [(1, "futex_wait"), (2, "do_nanosleep")];
+        seen.stacks.kernel = names.map(|(number, name)| (number, vec![name.into()])).into();
+    };
+    let dump = made_when(10, Beside::default(), &two);
+    let stack = |kind: &str| dump.culprits.iter().find(|it| it.kind == kind).unwrap().stack.clone();
+    assert_eq!((stack("futex"), stack("sleep")), (vec!["futex_wait_[k]".to_owned()], vec![]));
+}

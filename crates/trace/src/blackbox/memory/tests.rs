@@ -43,6 +43,7 @@ fn parts_are_looked_up_once_and_stay_with_their_request() {
     let cut = |about: &str, ns| Cut {
         stages: vec![("running", ns)],
         culprits: vec![(Arc::new(culprit(about)), ns)],
+        slept: None,
         stack: Vec::new(),
     };
     let mut memory = Memory::new(60 * NS_PER_S, 3);

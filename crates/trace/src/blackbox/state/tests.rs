@@ -135,3 +135,36 @@ fn memory_of_signals_and_names_has_an_end() {
     state.second(100 * NS_PER_S, 0, &[], Beside::default());
     assert!(state.signals.is_empty());
 }
+
+#[test]
+fn the_end_waits_for_no_dump_and_makes_none_that_is_not_due() {
+    let mut state = state(Some(5 * MS), Vec::new());
+    state.hurry();
+    assert_eq!(state.due(NS_PER_S), None, "no request was slow");
+    slow(&mut state, 2 * NS_PER_S, 6 * MS);
+    assert_eq!(state.due(2 * NS_PER_S), None);
+    state.hurry();
+    assert_eq!(state.due(2 * NS_PER_S).unwrap().kind, "over");
+}
+
+/// A thread for each connection.
+#[test]
+fn the_threads_of_all_stored_requests_have_names_and_others_leave() {
+    let asked = Asked {
+        last_ns: 60 * NS_PER_S,
+        over_ns: None,
+        tails: Vec::new(),
+        pause_ns: 0,
+        dumps_bytes: 1,
+    };
+    let mut state = State::new(asked, 7_000);
+    for tid in 1..=40_000 {
+        let slow = Slow { start_ns: NS_PER_S, total_ns: u64::from(tid), tid, ..Slow::default() };
+        state.slow(slow, format!("worker-{tid}"), NS_PER_S, 0);
+    }
+    let stored = state.memory.slowest((0, u64::MAX), usize::MAX);
+    assert!(stored.len() > 6_000 && state.names.len() < 15_000, "{}", state.names.len());
+    for slow in &stored {
+        assert_eq!(state.names[&(0, slow.tid)], format!("worker-{}", slow.tid));
+    }
+}

@@ -16,6 +16,7 @@ u32 bpf_get_smp_processor_id(void);
 u32 bpf_get_prandom_u32(void);
 void *bpf_map_lookup_elem(const void *map, const void *key);
 long bpf_map_update_elem(const void *map, const void *key, const void *value, u64 flags);
+long bpf_map_delete_elem(const void *map, const void *key);
 void *bpf_sk_storage_get(const void *map, const void *sk, void *value, u64 flags);
 struct tcp_sock *bpf_skc_to_tcp_sock(const void *sk);
 long bpf_probe_read_kernel(void *to, u32 bytes, const void *from);

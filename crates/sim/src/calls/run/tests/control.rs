@@ -123,6 +123,19 @@ fn the_load_may_change_with_time() {
     assert!(p99("sine:50,45,100s") > 1.5 * p99("50"));
 }
 
+/// A burst is as long under a schedule of one level as at that level: the same arrivals.
+#[test]
+fn bursts_have_their_length_under_a_schedule() {
+    let times = |rate: &str| {
+        let (arrivals, rate) = ("onoff:500ms,500ms".into(), rate.into());
+        let one =
+            Job { arrivals, rate, requests: 2000, warmup: 0, runs: 2, ..job(vec![narrow("a")]) };
+        run(&one).unwrap().sojourn_ns
+    };
+    let (steady, schedule) = (times("45"), times("steps:45@100s"));
+    assert_eq!((schedule.p50, schedule.p99), (steady.p50, steady.p99));
+}
+
 /// A service without queues under this rate.
 fn under(rate: &str, requests: u64, runs: u32) -> CallsResult {
     let rate = rate.into();

@@ -12,6 +12,30 @@ fn more_than_it_can_do_is_no_steady_state() {
     assert!(stopped.reasons[0].starts_with("not finished"), "{:?}", stopped.reasons);
 }
 
+/// At a hundred times what it can do, one second of work would see a hundred seconds of arrivals.
+#[test]
+fn far_more_than_it_can_do_ends_with_those_that_count() {
+    let over = run(&Job { rate: "1M".into(), ..job(vec![narrow("a")]) }).unwrap();
+    assert!(over.reasons[0].starts_with("no steady state"), "{:?}", over.reasons);
+    assert_eq!(over.sojourn_ns.count, 8 * 20_000, "all of them are answered");
+    assert!(over.events < 8 * 2 * (22_000 + 250_000), "{}", over.events);
+    let client = Call { timeout: "1s".into(), retries: 3, ..Call::default() };
+    let late = run(&Job { rate: "1M".into(), client, ..job(vec![narrow("a")]) }).unwrap();
+    assert!(late.answered.hi < 0.02 && late.events < 8 * 4_000_000, "{}", late.events);
+}
+
+/// A schedule ends at a level that it can do nothing with; those who count are not slower for that.
+#[test]
+fn a_schedule_that_ends_in_overload_is_played_to_its_end() {
+    let rate = "steps:50@100s,5k@1s".to_string();
+    let over = Job { rate, requests: 10_000, warmup: 0, runs: 2, ..job(vec![narrow("a")]) };
+    let result = run(&over).unwrap();
+    assert_eq!((result.verdict, result.sojourn_ns.lost), (Verdict::Holds, 0));
+    // 5,000 in one second, each behind those of 10 ms that came before: the last waits some 50 s.
+    let last_s = result.sojourn_ns.max.unwrap() as f64 / 1e9;
+    assert!((45.0..55.0).contains(&last_s), "{last_s}");
+}
+
 /// Histograms end at one hour.
 #[test]
 fn times_that_were_cut_are_reported() {
