@@ -63,7 +63,7 @@ def rm(
     \b
     Examples:
       sojourn rm 20260101T120000Z-a1b2
-      sojourn rm --older-than 30d --raw          # keep the answers, free the space
+      sojourn rm --older-than 30d --raw   # keep the answers, free space
       sojourn rm latency_vs_load --older-than 30d --yes
     """
     from sojourn import store

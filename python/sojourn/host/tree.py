@@ -32,11 +32,11 @@ class Tree:
     @property
     def is_live(self) -> bool:
         """Whether this is the machine itself and not a fake."""
-        return self.root is LIVE or self.root == LIVE
+        return self.root == LIVE
 
     def name(self, path: str) -> str:
         """The same as text, which is faster on the machine itself: no path object is made."""
-        return path if self.is_live else str(self.path(path))
+        return path if self.root is LIVE else str(self.path(path))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""

@@ -42,9 +42,9 @@ def _shown(factor: FactorFinding) -> Iterator[str]:
         if not own:
             continue
         how = "as long" if own[0].is_time else "as high"
-        by = "beside" if factor.key == NEIGHBOUR else "with"
+        by = " beside " if factor.key == NEIGHBOUR else " with "
         base = named(factor.key, own[0].base)
-        texts = [f"{_ratio(one)} {how} {by} {_named(factor.key, one)}" for one in own]
+        texts = [f"{_ratio(one)} {how}{by}{_named(factor.key, one)}" for one in own]
         start = f"{what} of {factor.service} is"
         than = f"as {base}" if base == labels.ALONE else f"as with {base}"
         rest = len(own) - 1

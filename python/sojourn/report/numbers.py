@@ -178,10 +178,10 @@ def factors(least: float, most: float) -> str:
 
 
 def part(value: float, ends: Interval | None) -> str:
-    """A share of one with its interval, all three with as many digits: `63 % (61–65 %)`.
+    """A share of one with its interval, all three with as many digits: `63 % (62–65 %)`.
 
     >>> part(0.63, Interval(0.615, 0.646)), part(0.48, None), part(0.5, Interval(0.498, 0.503))
-    ('63 % (61–65 %)', '48 %', '50.0 % (49.8–50.3 %)')
+    ('63 % (62–65 %)', '48 %', '50.0 % (49.8–50.3 %)')
     """
     if ends is None:
         return f"{100 * value:.2g} %" if value < 1 else f"{100 * value:.0f} %"
