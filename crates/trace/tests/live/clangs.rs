@@ -39,7 +39,7 @@ fn objects_of_every_clang_load() {
         let sum = sum + costs.iter().map(|(_, cost)| cost).sum::<u32>();
         let object = compile(name, "slow", &folder.0);
         match hooks::verifier_costs(Some(&object)) {
-            Ok(costs) => assert_eq!(costs.len(), 4, "{name}: {costs:?}"),
+            Ok(costs) => assert_eq!(costs.len(), 5, "{name}: {costs:?}"),
             Err(fault) if fault.exit == 2 => support::say("skipped", &fault.what), // an old kernel
             Err(fault) => panic!("{name}: slow.bpf.c\n{fault}"),
         }
