@@ -106,7 +106,12 @@ def searched(made: Cluster, folder: Path, count: int, nth: int) -> dict[str, Any
         raise RuntimeError(done.stderr[-2000:])
     shown = made.run([*words[:3], "show", str(records[0].parent), "--json"], 60.0)
     border = json.loads(shown.stdout)["services"][0]["max_load"]["border"]
-    return {"rps": border["rps"], "interval_rps": border["interval_rps"], "code": done.returncode}
+    ends = border["interval_rps"]
+    return {
+        "rps": border["estimate_rps"],
+        "interval_rps": [ends["lo"], ends["hi"]],
+        "code": done.returncode,
+    }
 
 
 if __name__ == "__main__":
