@@ -21,7 +21,7 @@ SAFE, QUOTA, WITHIN_S = 0.05, 0.3, 30.0
 
 
 def test_it_is_not_taken_for_idle(here: Stand, state: Path) -> None:
-    """Its clients are refused at once, so that nobody waits for an answer."""
+    """Its clients are refused at once, so that no client waits for an answer."""
     quotas: list[float | None] = []
 
     def empty() -> None:

@@ -1,7 +1,7 @@
 """For how long each service has had no window, or has answered nothing that waits.
 
-A service that was killed has nobody who waits: its connections are refused. So one without a reply
-is silent too where its group has no process, or where it does not listen any more (`facts`).
+A service that was killed has no client that waits: its connections are refused. So one without a
+reply is silent too where its group has no process, or where it does not listen any more (`facts`).
 """
 
 from __future__ import annotations

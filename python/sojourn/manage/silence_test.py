@@ -148,7 +148,7 @@ def test_each_service_is_looked_at_although_another_one_is_silent() -> None:
 
 
 def empty(**missing: str) -> Look:
-    """A service whose windows have no request, and nobody waits."""
+    """A service whose windows have no request, and no client waits."""
     one = answering(0, waiting=0)
     web = one.groups["web"].model_copy(update={"missing": missing})
     return one.model_copy(update={"groups": {**one.groups, "web": web}})

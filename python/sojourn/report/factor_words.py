@@ -13,7 +13,7 @@ from sojourn.report.openings.opening import an, sentence, short
 from sojourn.report.ratios import named
 
 RAW = re.compile(r'= "')
-LONG = 60  # words of a join from which on nobody reads it
+LONG = 60  # words of a join, from which on no one reads it
 NAMED = 3  # levels of a sentence
 
 

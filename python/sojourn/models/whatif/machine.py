@@ -23,7 +23,7 @@ PRIORITY = 10  # of the service under `rt`: its threads go before the neighbour
 
 
 def simulated_rps(rate_rps: float, capacity_rps: float) -> float:
-    """The rate that stands for a rate, which may be far beyond what the CPUs can do.
+    """The rate that represents a rate, which may be far beyond what the CPUs can do.
 
     A run of some seconds takes hours where each second has billions of requests. Long before, the
     queue is never empty: then tasks share the CPUs as they do at any higher rate.

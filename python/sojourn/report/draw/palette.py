@@ -119,7 +119,7 @@ _DARK_LOADS = (
 )
 LOADS = len(_LIGHT_LOADS)
 SERIES = 6
-CURVES = 12  # colours of curves that nothing else tells apart
+CURVES = 12  # colours of curves that nothing else separates
 
 THEMES: Mapping[str, Mapping[str, str]] = {
     "light": {**LIGHT, **{f"load-{i}": colour for i, colour in enumerate(_LIGHT_LOADS)}},
