@@ -71,11 +71,11 @@ def main() -> int:
     ):
         for nth in range(asked.times):
             pair = (1, COUNTS[nth % len(COUNTS)])
-            found = {
+            results = {
                 n: searched(made, Path(folder), n, nth) for n in pair[:: 1 if nth % 2 == 0 else -1]
             }
-            rows.append({"clients": pair[1], "one": found[1], "several": found[pair[1]]})
-            rows[-1]["is_right"] = agree(found[1], found[pair[1]])
+            rows.append({"clients": pair[1], "one": results[1], "several": results[pair[1]]})
+            rows[-1]["is_right"] = agree(results[1], results[pair[1]])
             print(rows[-1], flush=True)
             table = {"kernel": os.uname().release, "truth_rps": TRUTH_RPS, "rows": rows}
             path.write_text(json.dumps(table, indent=1))

@@ -120,13 +120,10 @@ def _namespace(tree: Tree, pids: Iterable[int]) -> tuple[int, int, str]:
     """A process, the inode that its network namespace is known by, and why there is none."""
     inodes = {reading.inode(tree, links(pid)): pid for pid in islice(pids, PIDS_MAX)}
     known = {inode: pid for inode, pid in inodes.items() if inode is not None}
+    if not known:
+        have_ended = all(_has_ended(tree, pid) for pid in inodes.values())
+        return 0, 0, NO_PROCESS if have_ended else HID
     if len(known) != 1:
-        if not known:
-            return (
-                0,
-                0,
-                NO_PROCESS if all(_has_ended(tree, pid) for pid in inodes.values()) else HID,
-            )
         return 0, 0, "its processes are in several network namespaces"
     ((namespace, pid),) = known.items()
     return pid, namespace, ""
@@ -138,10 +135,8 @@ def _has_ended(tree: Tree, pid: int) -> bool:
         return not tree.exists(f"/proc/{pid}")
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 

@@ -26,7 +26,7 @@ class Followed(Source):
     def read(self, t_s: float) -> None:
         """Take what has come since the last look."""
         before = self._size
-        Source.read(self, t_s)
+        Source.read(self, t_s)  # `super()` does not know the class that slots make anew
         has_come = self._size > before
         if has_come and t_s < self._follow_s:
             return

@@ -174,7 +174,7 @@ class Scrape:
             if self._names is None:
                 self._names = Names(connection.host, connection.port)
             addresses = self._names.addresses(ANSWER_S)
-            with contextlib.closing(connected(addresses, ANSWER_S)) as wire:
+            with contextlib.closing(connected(addresses, deadline - time.monotonic())) as wire:
                 wire.settimeout(ANSWER_S)
                 connection.sock = wire
                 self._wire = wire

@@ -35,7 +35,7 @@ class Fleet:
             says.
         utilisation: mean share of CPU time in use, shared fleet.
         utilisation_apart: the same with no neighbours.
-        neighbour_servers: of the platform whose work costs least, that would do what neighbours do,
+        neighbour_servers: of the platform with the cheapest work, that would do what neighbours do,
             mean over the day.
         root_p99_ns, root_p99_ns_apart: tail of root requests over the day; None: not finite.
         tco_usd: shared fleet.

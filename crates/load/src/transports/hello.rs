@@ -127,3 +127,17 @@ pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::R
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Hello, HelloState};
+
+    /// Is never content.
+    pub(crate) struct Patient;
+
+    impl Hello for Patient {
+        fn say(&mut self, _: &[u8], _: &mut Vec<u8>) -> HelloState {
+            HelloState::More
+        }
+    }
+}

@@ -24,6 +24,15 @@ fn call(ask: Ask, stream: &mut TcpStream, times: usize) {
     }
 }
 
+/// One request that comes while the server is stopped, for 200 ms.
+fn call_while_stopped(server: &Server, stream: &mut TcpStream) {
+    server.stop();
+    Ask::default().send(stream);
+    thread::sleep(Duration::from_millis(200));
+    server.go_on();
+    Ask::default().receive(stream);
+}
+
 /// How many of the requests from `ns` on have a culprit of this kind in the first place.
 fn first<'a>(dump: &'a Dump, ns: u64, kind: &str) -> (Vec<&'a SlowRequest>, usize) {
     let slow: Vec<&SlowRequest> = dump.slow.iter().filter(|it| it.total_ns >= ns).collect();
@@ -43,11 +52,7 @@ fn a_stop_starts_a_dump_that_has_the_request_and_the_sender() {
     ring.wait_for("watching", 1);
     let mut stream = server.connect();
     call(Ask::default(), &mut stream, 50);
-    server.stop();
-    Ask::default().send(&mut stream);
-    thread::sleep(Duration::from_millis(200));
-    server.go_on();
-    Ask::default().receive(&mut stream);
+    call_while_stopped(&server, &mut stream);
     let dump = ring.dump("over");
     let (slow, stopped) = first(&dump, 190 * MS, "stopped");
     assert!(!slow.is_empty() && stopped == slow.len(), "{:?}", dump.culprits);
@@ -78,11 +83,7 @@ fn a_dump_that_is_due_is_written_before_the_end() {
     ring.wait_for("watching", 1);
     let mut stream = server.connect();
     call(Ask::default(), &mut stream, 5);
-    server.stop();
-    Ask::default().send(&mut stream);
-    thread::sleep(Duration::from_millis(200));
-    server.go_on();
-    Ask::default().receive(&mut stream);
+    call_while_stopped(&server, &mut stream);
     assert_eq!(ring.end(), 0);
     let kinds: Vec<String> = ring.dumps().into_iter().map(|dump| dump.cause.kind).collect();
     assert_eq!(kinds, ["over"], "{}", ring.text());

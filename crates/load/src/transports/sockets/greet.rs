@@ -53,16 +53,8 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::transports::hello::{Greeting, Hello, HelloState};
-
-    /// Is never content.
-    struct Patient;
-
-    impl Hello for Patient {
-        fn say(&mut self, _: &[u8], _: &mut Vec<u8>) -> HelloState {
-            HelloState::More
-        }
-    }
+    use crate::transports::hello::Greeting;
+    use crate::transports::hello::testing::Patient;
 
     /// Each of its words comes in time.
     #[test]

@@ -97,16 +97,7 @@ mod tests {
     use socket2::{Domain, Type};
 
     use super::*;
-    use crate::transports::hello::{Hello, HelloState};
-
-    /// Is never content.
-    struct Patient;
-
-    impl Hello for Patient {
-        fn say(&mut self, _: &[u8], _: &mut Vec<u8>) -> HelloState {
-            HelloState::More
-        }
-    }
+    use crate::transports::hello::testing::Patient;
 
     #[test]
     fn a_server_that_says_much_is_heard_in_several_looks() {
