@@ -248,9 +248,10 @@ class Manager:
         return True
 
     def _warden(self) -> Pair:
+        assert self.book is not None  # noqa: S101  # a dry run has no warden
         every = (*self.groups.values(), *self._absent.groups.values())
         caps = [step for one in every for step in one.safe_cap()]
-        return Pair(caps, self.config.paused_s)
+        return Pair(caps, self.config.paused_s, self.book)
 
     def _paced(self) -> Iterator[None]:
         """One round each period; a round that came late is not made up for."""

@@ -33,6 +33,7 @@ from sojourn.manage.rounds import Rounds
 from sojourn.manage.source import Source
 from sojourn.manage.testing import TREE, Stand, sends, serving, stand, until
 from sojourn.manage.watch import Watch
+from sojourn.places import proc
 from sojourn.run import restore
 from sojourn.run.journal import Journal
 
@@ -817,6 +818,24 @@ def test_best_effort_is_capped_when_manager_or_warden_is_gone_or_paused(
     before = here.snapshot()
     capped_after(here, act)
     assert here.snapshot() == before
+
+
+def test_a_warden_that_is_late_caps_nothing_that_was_put_back(here: Stand, state: Path) -> None:
+    """One of two was first, so somebody may have restored before the other has its turn."""
+    before = here.snapshot()
+    late: list[int] = []
+
+    def act(manager: subprocess.Popen[str], warden: int) -> None:
+        late.append(warden)
+        os.kill(warden, signal.SIGSTOP)
+        manager.kill()
+
+    capped_after(here, act)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(late[0], signal.SIGCONT)
+    assert until(lambda: (left := proc.stat(late[0])) is None or left.state == "Z")
+    assert here.snapshot() == before
+    assert not journals(state)
 
 
 def test_what_the_warden_of_a_paused_manager_wrote_is_put_back_as_well(

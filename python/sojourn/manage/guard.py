@@ -13,6 +13,8 @@ from pathlib import Path
 
 from sojourn.errors import RunFault
 from sojourn.manage.notes import Step
+from sojourn.places import proc
+from sojourn.places.ledger import WARDEN, Book
 
 SCRIPT = Path(__file__).with_name("warden.py")
 READY_S, END_S = 5.0, 2.0
@@ -23,10 +25,13 @@ UNANSWERED = 3  # heartbeats at least: a manager that was paused itself has sent
 
 
 class Guard:
-    """One warden, from start to end."""
+    """One warden, from start to end.
 
-    def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
-        """Start it; RunFault if it does not answer."""
+    It is noted before it knows the caps. So `restore` ends it, and nothing is capped later.
+    """
+
+    def __init__(self, caps: Sequence[Step], paused_s: float, book: Book) -> None:
+        """Start it; RunFault if it does not answer, or cannot be noted."""
         own, others = socket.socketpair()
         try:
             with others:
@@ -43,11 +48,17 @@ class Guard:
                 at=sys.executable,
                 fix="see that Python is whole, and run the command again; nothing was set",
             ) from None
-        self._mine = own
+        self._mine, self._book = own, book
         line = json.dumps({"caps": [list(step) for step in caps], "paused_s": paused_s})
         self._mine.settimeout(READY_S)
         is_ready = False
         try:
+            self._entry = book.note(
+                WARDEN,
+                what="the manager's warden",
+                pid=self.pid,
+                start_ticks=started.start_ticks if (started := proc.stat(self.pid)) else 0,
+            )
             with contextlib.suppress(OSError):
                 self._mine.sendall(line.encode() + b"\n")
                 is_ready = self._mine.recv(1) == b"r"
@@ -56,6 +67,7 @@ class Guard:
                 self._kill()
                 self._mine.close()
         if not is_ready:
+            book.undone(self._entry)
             raise RunFault(
                 "the manager's warden does not answer",
                 at=str(SCRIPT),
@@ -108,6 +120,8 @@ class Guard:
         except subprocess.TimeoutExpired:
             self._kill()
         self._mine.close()
+        with contextlib.suppress(RunFault):  # `restore` finds nothing of it
+            self._book.undone(self._entry)
 
     def _kill(self) -> None:
         self._process.kill()

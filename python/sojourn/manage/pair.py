@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 from sojourn.manage.guard import GONE, Guard
 from sojourn.manage.notes import Step
+from sojourn.places.ledger import Book
 
 COUNT = 2
 
@@ -22,12 +23,12 @@ COUNT = 2
 class Pair:
     """Both of them, from start to end; they end together."""
 
-    def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
+    def __init__(self, caps: Sequence[Step], paused_s: float, book: Book) -> None:
         """Start them; RunFault if one does not answer, and then none is left."""
         self._ones: list[Guard] = []
         with ExitStack() as undo:
             for _ in range(COUNT):
-                one = Guard(caps, paused_s)
+                one = Guard(caps, paused_s, book)
                 undo.callback(one.end)
                 self._ones.append(one)
             undo.pop_all()

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
+from sojourn.knobs.testing import MemoryBook
 from sojourn.manage import warden
 from sojourn.manage.guard import Guard
 from sojourn.manage.pair import Pair
@@ -41,7 +42,7 @@ def test_while_the_manager_is_paused_caps_are_written_again(tmp_path: Path) -> N
     """Somebody may make the group anew meanwhile, or the kernel may have refused the cap."""
     path = tmp_path / "quota"
     path.write_text("9")
-    guard = Guard([(str(path), "5")], 0.2)
+    guard = Guard([(str(path), "5")], 0.2, MemoryBook())
     with contextlib.ExitStack() as stack:
         stack.callback(guard.end)
         for _ in range(3):
@@ -79,7 +80,7 @@ def test_a_warden_that_cannot_be_started_is_a_fault_and_leaves_nothing_open(
     before = len(list(Path("/proc/self/fd").iterdir()))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(RunFault, match="warden cannot be started") as refused:
-        Guard([(str(tmp_path / "quota"), "5")], 0.2)
+        Guard([(str(tmp_path / "quota"), "5")], 0.2, MemoryBook())
     assert str(tmp_path) in refused.value.at
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
@@ -89,7 +90,7 @@ def test_a_warden_that_cannot_be_killed_is_not_waited_for(
 ) -> None:
     """As one that is frozen: it ends when it is thawed."""
     monkeypatch.setattr("sojourn.manage.guard.END_S", 0.1)
-    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0)
+    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0, MemoryBook())
     os.kill(guard.pid, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
@@ -101,7 +102,7 @@ def test_a_warden_that_cannot_be_killed_is_not_waited_for(
 
 
 def test_a_warden_that_is_stopped_counts_as_gone(tmp_path: Path) -> None:
-    guard = Guard([(str(tmp_path / "quota"), "5")], 1.0)
+    guard = Guard([(str(tmp_path / "quota"), "5")], 1.0, MemoryBook())
     try:
         assert {guard.beat() for _ in range(2000)} == {""}
         os.kill(guard.pid, signal.SIGSTOP)
@@ -117,7 +118,7 @@ def test_a_manager_that_was_paused_does_not_take_its_warden_for_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both may have been, as in a virtual machine. The warden answers a moment later."""
-    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0)
+    guard = Guard([(str(tmp_path / "quota"), "5")], 60.0, MemoryBook())
     with contextlib.ExitStack() as stack:
         stack.callback(guard.end)
         stack.callback(os.kill, guard.pid, signal.SIGCONT)
@@ -143,7 +144,7 @@ def test_a_kill_of_one_warden_leaves_the_other_which_caps_when_the_manager_is_go
     monkeypatch.setattr("sojourn.manage.guard.END_S", 20.0)
     path = tmp_path / "quota"
     path.write_text("9")
-    pair = Pair([(str(path), "5")], 60.0)
+    pair = Pair([(str(path), "5")], 60.0, MemoryBook())
     assert pair.beat() == ""
     os.kill(pair.pids[0], signal.SIGKILL)
     assert until(lambda: pair.beat() == "gone")
@@ -158,16 +159,16 @@ def test_of_two_wardens_none_is_left_where_one_cannot_be_started(
 ) -> None:
     ones: list[Guard] = []
 
-    def guard(caps: list[tuple[str, str]], paused_s: float) -> Guard:
+    def guard(caps: list[tuple[str, str]], paused_s: float, book: MemoryBook) -> Guard:
         if ones:
             raise RunFault("no", at="", fix="")
-        ones.append(Guard(caps, paused_s))
+        ones.append(Guard(caps, paused_s, book))
         return ones[0]
 
     monkeypatch.setattr("sojourn.manage.pair.Guard", guard)
     (tmp_path / "quota").write_text("9")
     with pytest.raises(RunFault, match="no"):
-        Pair([(str(tmp_path / "quota"), "5")], 60.0)
+        Pair([(str(tmp_path / "quota"), "5")], 60.0, MemoryBook())
     assert ones[0]._process.poll() is not None
     assert (tmp_path / "quota").read_text() == "9", "it has set nothing"
 
@@ -190,7 +191,7 @@ def has_resource() -> bool:
 
 @pytest.mark.skipif(not has_resource(), reason="needs CAP_SYS_RESOURCE")
 def test_the_kernel_kills_others_first_where_memory_is_short(tmp_path: Path) -> None:
-    pair = Pair([(str(tmp_path / "quota"), "5")], 60.0)
+    pair = Pair([(str(tmp_path / "quota"), "5")], 60.0, MemoryBook())
     try:
         scores = [Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in pair.pids]
     finally:

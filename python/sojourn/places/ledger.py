@@ -23,6 +23,8 @@ class Book(Ledger, Protocol):
         """Note something that is about to be done; returns the entry's number."""
 
 
+#: The kind of an entry about a manager's warden, which is ended before all else is undone.
+WARDEN = "warden"
 #: In the order of opening; a journal that no one holds any more is closed.
 _OPEN: weakref.WeakKeyDictionary[Book, None] = weakref.WeakKeyDictionary()
 

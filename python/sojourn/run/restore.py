@@ -18,7 +18,7 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import known, settings
 from sojourn.knobs.settings import Setting
 from sojourn.places import halt, proc
-from sojourn.places.ledger import Undo, Undone
+from sojourn.places.ledger import WARDEN, Undo, Undone
 from sojourn.run import left, moving, state, work
 from sojourn.run.left import Entry, Left
 
@@ -56,12 +56,14 @@ def _undone(result: Left, tree: Tree) -> list[Undone | None]:
     """What became of each entry; None: nothing of it is there.
 
     What was in the way of a newer entry may go with an older one, as a group does that was handed a
-    controller. So what could not be undone is tried once more when all others were.
+    controller. So what could not be undone is tried once more when all others were. Wardens
+    end first, because a late one would write its caps after the old limits were put back.
     """
-    first = [_one(entry, result, tree) for entry in result.entries]
+    entries = sorted(result.entries, key=lambda entry: entry.kind != WARDEN)
+    first = [_one(entry, result, tree) for entry in entries]
     return [
         _one(entry, result, tree) if undone and not undone.is_done else undone
-        for entry, undone in zip(result.entries, first, strict=True)
+        for entry, undone in zip(entries, first, strict=True)
     ]
 
 
@@ -106,6 +108,11 @@ def _process(entry: Entry, result: Left) -> Undone | None:
     names = f"{what} ({', '.join(str(member.pid) for member in members)})"
     how = "killed" if is_done else "cannot be killed: it hangs in the kernel"
     return Undone(what=names, how=how, is_done=is_done)
+
+
+def _warden(entry: Entry, result: Left) -> Undone | None:
+    """One whose manager is gone ends by itself a second later, so none is left elsewhere."""
+    return _process(entry, result) if result.is_of_these_processes else None
 
 
 def _in_another_container(what: str, result: Left) -> Undone | None:
@@ -190,5 +197,6 @@ def undos() -> Mapping[str, Callable[[Entry, Left], Undone | None]]:
         "settings": _settings,
         podman.ENTRY: lambda entry, _: podman.undo(entry.facts),  # on a disk, not in memory
         halt.ENTRY: _stopped,
+        WARDEN: _warden,
         **{name: _of_this_boot(undo) for table in own for name, undo in table.items()},
     }
