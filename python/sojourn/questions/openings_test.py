@@ -158,7 +158,9 @@ def test_classes_stand_in_a_table_beside_the_papers() -> None:
     assert opening.headline == (
         f"Critical resource known for {decided[0]} of {len(known)}, scaling for {decided[1]}"
     )
-    assert opening.sentences[-1].startswith("Of 3 answers 1 agree with the paper's, 2 differ")
+    assert opening.sentences[-1].startswith(
+        "Ours confirm 1 of the paper's 3 answers, contradict 2 and leave none open"
+    )
 
 
 def test_a_study_is_about_classes_where_services_have_cores_and_no_target() -> None:

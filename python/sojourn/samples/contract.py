@@ -117,6 +117,7 @@ class Checks(Table):
     cpu_share_max: float = 0.0
     server_idle_share: float | None = None
     steal_share: float | None = None
+    server_steal_share: float | None = None
 
 
 class Windows(Table):

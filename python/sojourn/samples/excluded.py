@@ -13,6 +13,7 @@ VOID_MAX = 0.9  # of the requests; beyond it what is left says nothing
 VOID_LEAST = 0.5  # of the misses of a void run: what would have missed without the stops (M33)
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
+BEHIND_TAKEN = 1.5  # for each share of the server's CPUs that others took: their caches come on top
 
 
 def surely_of_void(misses: int, excluded: float) -> int:
@@ -26,29 +27,56 @@ def surely_of_void(misses: int, excluded: float) -> int:
     return int(VOID_LEAST * misses) if excluded <= VOID_MAX else 0
 
 
-def is_overrun(missed: float, behind: float, stopped: float) -> bool:
-    """Whether the server fell behind by far more than the client's stops explain.
+def is_overrun(missed: float, behind: float, stopped: float, taken: float = 0.0) -> bool:
+    """Whether the server fell behind by far more than stops of client and server explain.
 
     Such a run fails its target whatever was left out of it: no client makes a server that keeps up
-    complete 90 of 100 requests by standing still for 3 % of the time (M27).
+    complete 90 of 100 requests by standing still for 3 % of the time (M27). A server that would
+    keep up with all of its CPUs falls behind by the share of them that others take (M29).
 
     Args:
         missed: share of the requests that missed the bound.
         behind: share of the requests that had no reply at the end.
         stopped: share of the time.
+        taken: share of the time of the server's CPUs that others used.
 
     >>> is_overrun(0.5, 0.2, 0.03), is_overrun(0.5, 0.1, 0.03), is_overrun(0.5, 0.9, 0.2)
     (True, False, False)
+    >>> is_overrun(1.0, 0.07, 0.002), is_overrun(1.0, 0.07, 0.002, taken=0.1)
+    (True, False)
     """
-    limit = BEHIND_MIN + BEHIND_STOPS * stopped
+    limit = BEHIND_MIN + BEHIND_STOPS * stopped + BEHIND_TAKEN * taken
     return stopped <= STOPPED_MAX and missed >= OVERLOAD and behind > limit
 
 
 def is_overrun_run(result: LoadResult) -> bool:
     """The same of one run of the generator."""
     windows = result.windows
-    if windows is None or not result.offered_rps:
+    if windows is None:
         return False
     missed = sum(windows.k) / max(1, sum(windows.n))
-    behind = 1 - result.achieved_rps / result.offered_rps
-    return is_overrun(missed, behind, result.outages.share_time)
+    return is_overrun(missed, _behind(result), result.outages.share_time, _taken(result))
+
+
+def is_starved_run(result: LoadResult) -> bool:
+    """Whether the server may have fallen behind because others took its CPUs.
+
+    Its queue was not empty between the stops then. So no miss is surely its own, also not of those
+    that the log of the stops leaves (M29).
+    """
+    return BEHIND_MIN < _behind(result) <= BEHIND_MIN + BEHIND_TAKEN * _taken(result)
+
+
+def _behind(result: LoadResult) -> float:
+    """Share of the requests that had no reply at the end; 0.0 in a closed loop."""
+    if not result.offered_rps:
+        return 0.0
+    return 1 - result.achieved_rps / result.offered_rps
+
+
+def _taken(result: LoadResult) -> float:
+    """Share of the time of the server's CPUs that was taken from it, but not on purpose."""
+    is_on_purpose = result.job.get("disturbed_share_max") == 1.0
+    stops = result.server_stops
+    others = stops.share_taken if stops is not None and not is_on_purpose else 0.0
+    return max(others, result.checks.server_steal_share or 0.0)

@@ -143,11 +143,12 @@ def is_upper(result: LoadResult, verdict: Verdict) -> bool:
 def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
-    Where the server's CPUs were stopped and no log says when, each miss may be of a stop.
+    Where the server's CPUs were stopped and no log says when, each miss may be of a stop. Where so
+    much of them was taken that the server fell behind, its queue is that of the stops throughout.
     Exclusion leaves a factor, which is known up to the share of requests that may be excluded.
     Beyond it the run is void, and `excluded` says how many of its misses count.
     """
-    if lateness.is_server_unknown(result):
+    if lateness.is_server_unknown(result) or excluded.is_starved_run(result):
         return failed.without_a_wait(result)
     share = result.outages.share_excluded
     is_void = share > float(result.job.get("excluded_share_max", excluded.EXCLUDED_MAX))

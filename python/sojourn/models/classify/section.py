@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sojourn.analysis.answer_kind import Answers
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import Settle, State
 from sojourn.models.classify import published
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.published import Agreed
@@ -40,6 +42,8 @@ def is_asked(study: Study) -> bool:
 def with_classes(findings: Findings, record: Record, data: StudyData, answers: Answers) -> Findings:
     """The findings with the classes of their services, where the study asks for them.
 
+    Its question is what these are, so its state counts their answers.
+
     Args:
         findings: of the record.
         record: that is read; nothing is written.
@@ -51,4 +55,16 @@ def with_classes(findings: Findings, record: Record, data: StudyData, answers: A
     result = classes(record, data, answers)
     kinds = {spec.label: spec.kind for spec in record.study.services}
     papers = published.beside_ours(kinds, result)
-    return findings.having(NAME, Classes(of=result, papers=papers)) if result else findings
+    if not result:
+        return findings
+    state = state_of(result, findings.state.settle)
+    return replace(findings.having(NAME, Classes(of=result, papers=papers)), state=state)
+
+
+def state_of(result: Sequence[Class], settle: Settle | None) -> State:
+    """How many answers are decided; `settle`: what would decide the others, if that is known."""
+    results = [answer.is_decided for one in result for answer in one.answers]
+    is_done = all(results)
+    return State(
+        done=sum(results), of=len(results), unit="answers", settle=None if is_done else settle
+    )

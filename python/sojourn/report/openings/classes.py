@@ -69,8 +69,8 @@ def sentences(result: Found) -> Iterator[str]:
         wrong = sum(one.is_wrong for one in result.papers)
         open_ = len(result.papers) - right - wrong
         yield sentence(
-            f"of {len(result.papers)} answers {right} agree with the paper's, {wrong} differ and"
-            f" {open_} are undecided; its services are other programs"
+            f"ours confirm {right} of the paper's {len(result.papers)} answers, contradict"
+            f" {wrong or 'none'} and leave {open_ or 'none'} open; its services are other programs"
         )
 
 
