@@ -35,6 +35,7 @@ class About:
 
 _OWN_CPU = "give the client a CPU on which nothing else runs"
 _SLOWER = "lower the load, or give the client more CPUs"
+_LONGER = "measure longer: a longer --profile, or a larger run.measure_s"
 _LIMIT = "raise the service's limit for this client"
 _TARGET = "check the target and what it answers: `sojourn try TARGET`"
 
@@ -69,12 +70,12 @@ KINDS: Mapping[str, About] = {
         has_share=True,
     ),
     "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
-    "unstable": About("not steady", "measure longer: --profile standard"),
+    "unstable": About("not steady", _LONGER),
     "overloaded": About("queue grows", "ask for less load: this is more than is served"),
     "cold start": About("warm-up too short", "lengthen warmup_s"),
-    "undecided alone": About("too few requests", "measure longer: --profile standard"),
-    "too few requests": About("too few requests", "measure longer: --profile standard"),
-    "borderline": About("near the target", "measure longer: --profile standard"),
+    "undecided alone": About("too few requests", _LONGER),
+    "too few requests": About("too few requests", _LONGER),
+    "borderline": About("near the target", _LONGER),
 }
 
 _COURSES = {Course.COLD: "cold start", Course.MOVES: "unstable", Course.GROWS: "overloaded"}
@@ -106,7 +107,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
     ),
     (
         re.compile(r"neighbour \S+ did not hold its intensity: it finished no piece"),
-        About("neighbour's pace unknown", "measure longer: --profile standard"),
+        About("neighbour's pace unknown", _LONGER),
     ),
     (re.compile(r"neighbour \S+ did not hold"), About("neighbour not held")),
     (re.compile(r"\S+ not in force"), About("setting not applied", "see `sojourn doctor`")),

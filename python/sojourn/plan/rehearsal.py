@@ -23,6 +23,7 @@ from sojourn.spec import Study
 
 CAPACITY_RPS = 100_000.0
 POINTS_MAX = 5_000
+LEFT_LEAST = 0.05  # of a capacity, beside others that would use all of it
 PIECES_MAX = 1_000  # of one imagined run's misses
 RUNS_ALREADY = "external"  # the kind of service that the lab does not start
 
@@ -61,8 +62,8 @@ def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = (
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one, questions)
-            for member in one.all:
-                outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
+            for member, capacity_rps in _shared(study, one.all, capacities):
+                outcome = imagine(member, capacity_rps=capacity_rps)
                 played.append(
                     replace(_in_pieces(outcome), wall_s=took_s, shield=shields[member.service])
                 )
@@ -187,6 +188,20 @@ def _capacities(study: Study, outcomes: Sequence[Outcome]) -> dict[tuple[str, Se
         for o in outcomes
         if o.point.offered_rps is None and o.achieved_rps > 0
     }
+
+
+def _shared(
+    study: Study, members: Sequence[Point], known: Mapping[tuple[str, Setting], float]
+) -> Iterator[tuple[Point, float]]:
+    """Points of one measurement, each with what the loads of the others leave of its capacity.
+
+    With all of it each service would satisfy its target under every pair of loads, and a matrix
+    would be decided by a third of the runs that it takes.
+    """
+    whole = [_capacity(study, one, known) for one in members]
+    used = [(one.offered_rps or 0.0) / most for one, most in zip(members, whole, strict=True)]
+    for one, most, own in zip(members, whole, used, strict=True):
+        yield one, most * max(LEFT_LEAST, 1 - (sum(used) - own))
 
 
 def _capacity(study: Study, point: Point, known: Mapping[tuple[str, Setting], float]) -> float:

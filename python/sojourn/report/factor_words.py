@@ -46,7 +46,7 @@ def _shown(factor: FactorFinding) -> Iterator[str]:
         base = named(factor.key, own[0].base)
         texts = [f"{_ratio(one)} {how}{by}{_named(factor.key, one)}" for one in own]
         start = f"{what} of {factor.service} is"
-        than = f"as {base}" if base == labels.ALONE else f"as with {base}"
+        than = labels.than(base)
         rest = len(own) - 1
         also = f", and {rest} more {'level differs' if rest == 1 else 'levels differ'}"
         more = also if rest else f" {than}"

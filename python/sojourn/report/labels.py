@@ -31,6 +31,15 @@ _ORDER = {"idle": "as SCHED_IDLE", "batch": "as SCHED_BATCH"}
 _BYTES, _SHARE = "_bytes", "_share"
 
 
+def than(base: str) -> str:
+    """With what a level is compared, after `as long`.
+
+    >>> than("1 thread"), than(ALONE)
+    ('as with 1 thread', 'as alone')
+    """
+    return f"as {base}" if base == ALONE else f"as with {base}"
+
+
 def label(factor: str, level: Level) -> str:
     """A level in a few words, which say by themselves what it is a level of.
 

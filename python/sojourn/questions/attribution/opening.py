@@ -8,7 +8,7 @@ from sojourn.findings.findings import Findings
 from sojourn.questions.attribution.judge import SENTENCE_QUANTILE, Attributed, Attributions
 from sojourn.questions.attribution.plan import NAME
 from sojourn.questions.attribution.words import named, term_name
-from sojourn.report import dot_rows, numbers, show
+from sojourn.report import dot_rows, labels, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
 from sojourn.stats.quantile_regression import MOVES, NOT_SHOWN, SEEMS, Fit, Term
 from sojourn.text.numbers import percentile
@@ -85,7 +85,7 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
     by = {word: [t for t in terms if t.said == word] for word in (MOVES, SEEMS, NOT_SHOWN)}
     for term in by[MOVES][:2]:
         number, _, ends = numbers.ratio(term.ratio, term.interval).partition(" ")
-        base = f" as with {called[term.factors[0]][0]}" if len(term.factors) == 1 else ""
+        base = f" {labels.than(called[term.factors[0]][0])}" if len(term.factors) == 1 else ""
         with_ = f"With {term_name(term, called)}"
         yield sentence(
             f"{with_} {tail} of {one.service} is {number} times {ends} as long{base}",

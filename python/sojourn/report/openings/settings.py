@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn import units
 from sojourn.findings.findings import Findings
-from sojourn.report import dot_rows, numbers, ratios, show
+from sojourn.report import dot_rows, labels, numbers, ratios, show
 from sojourn.report.figures import effects
 from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, fitting, sentence
 from sojourn.report.ratios import Kind, Ratio
@@ -114,7 +114,7 @@ def _does(strong: Sequence[Ratio]) -> str:
     first = strong[0]
     own = [one for one in strong if (one.name, one.base) == (first.name, first.base)]
     is_place = short(first.key) == PLACE
-    beside = "" if first.name.endswith((" on", " off")) else f" as with {first.base}"
+    beside = "" if first.name.endswith((" on", " off")) else f" {labels.than(first.base)}"
     level, of = _parted(first)
     start = f"{of}{'in a' if is_place else 'with'} {level}, "
     texts = [_phrase(one, beside if n == 0 else "") for n, one in enumerate(own[:2])]
