@@ -58,6 +58,13 @@ def is_overrun_run(result: LoadResult) -> bool:
     return is_overrun(missed, _behind(result), result.outages.share_time, _taken(result))
 
 
+def overload(result: LoadResult) -> tuple[str, ...]:
+    """The reason that makes a client late: a server that falls behind holds all its connections."""
+    if not is_overrun_run(result):
+        return ()
+    return (f"overloaded: {_behind(result):.0%} of the requests had no reply at the end",)
+
+
 def is_starved_run(result: LoadResult) -> bool:
     """Whether the server may have fallen behind because others took its CPUs.
 

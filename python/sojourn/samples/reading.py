@@ -113,7 +113,7 @@ def judged(
     if rules.is_decided and excluded.is_overrun_run(result):
         return Verdict.VIOLATED, result.reasons
     if lateness.added_ns(result) is None and not rules.is_decided:
-        return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
+        return Verdict.UNKNOWN, (*excluded.overload(result), *result.lateness, *result.reasons)
     holds_anyway = rules.is_decided and result.verdict is Verdict.HOLDS
     if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or lateness.is_logged(result)):
         why = (

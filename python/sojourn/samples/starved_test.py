@@ -64,3 +64,23 @@ def test_a_share_of_its_cpus_explains_as_much_of_its_pace(
     assert outcome.verdict == verdict
     assert outcome.reasons[:1] == (STOPPED,)
     assert outcome.over_surely == surely
+
+
+@pytest.mark.parametrize(("achieved", "first"), [(85, "overloaded"), (100, "dispersion")])
+def test_an_overload_is_named_before_the_lateness_that_it_makes(
+    tmp_path: Path, achieved: int, first: str
+) -> None:
+    """A client that waits for connections sends in clumps, and no CPU of its own helps."""
+    late = "dispersion: the counts of requests per window have a variance of 1.129 times their mean"
+    load = made.result(
+        [7e8] * 100,
+        achieved_rps=float(achieved),
+        verdict="violated",
+        lateness=[late],
+        lateness_ns=None,
+        job={"qos_bound": "500us", "qos_quantile": 0.5},
+        windows={"length_ns": 250_000, "n": [96, 4], "k": [96, 4], "over": 100},
+    )
+    outcome = samples.read(made.put(tmp_path, stated(first_point(), phase=Phase.SWEEP), load))
+    assert outcome.verdict == "unknown"
+    assert outcome.reasons[0].startswith(f"{first}: ")
