@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import questions, spec
+from sojourn import spec
 from sojourn.errors import RunFault
-from sojourn.plan import Outcome, Phase, Point, evidence, rehearsal
+from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.failures import measured_nothing
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
@@ -179,12 +179,3 @@ def test_a_plan_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rehearse(asked, PLANS).is_cut
     monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", len(whole.points))
     assert not rehearse(asked, PLANS).is_cut
-
-
-def test_services_of_one_measurement_share_a_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all of it to each, all pairs of a matrix are satisfied, and few runs say so."""
-    asked = spec.load("qos_matrix")
-    shared = rehearse(asked, questions.PLANS)
-    monkeypatch.setattr(rehearsal, "LEFT_LEAST", 1.0)
-    alone = rehearse(asked, questions.PLANS)
-    assert len(shared.points) > len(alone.points)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pytest
 
 from sojourn.errors import SpecFault
-from sojourn.plan import Outcome, Point, Verdict, next_point, progress
+from sojourn.plan import Outcome, Point, Verdict, next_point, progress, rehearsal
 from sojourn.plan.axis import Target
-from sojourn.plan.rehearsal import imagine
+from sojourn.plan.rehearsal import imagine, rehearse
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
@@ -229,3 +229,12 @@ def test_a_matrix_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(SpecFault, match=what):
         read(tmp_path, TEXT.replace(*change))
+
+
+def test_services_of_one_measurement_share_a_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all of it to each, all pairs of a matrix are satisfied, and few runs say so."""
+    asked = load("qos_matrix")
+    shared = rehearse(asked, PLANS)
+    monkeypatch.setattr(rehearsal, "LEFT_LEAST", 1.0)
+    alone = rehearse(asked, PLANS)
+    assert len(shared.points) > len(alone.points)
