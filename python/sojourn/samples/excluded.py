@@ -21,7 +21,7 @@ def surely_of_void(misses: int, excluded: float) -> int:
 
     A run in which all miss is not the same as one in which none does (`bench/search/void.py`).
 
-    >>> surely_of_void(9, 0.6), surely_of_void(9, 0.95)
+    >>> surely_of_void(9, 0.9), surely_of_void(9, 0.95)
     (4, 0)
     """
     return int(VOID_LEAST * misses) if excluded <= VOID_MAX else 0
@@ -40,7 +40,7 @@ def is_overrun(missed: float, behind: float, stopped: float, taken: float = 0.0)
         stopped: share of the time.
         taken: share of the time of the server's CPUs that others used.
 
-    >>> is_overrun(0.5, 0.2, 0.03), is_overrun(0.5, 0.1, 0.03), is_overrun(0.5, 0.9, 0.2)
+    >>> is_overrun(0.5, 0.12, 0.03), is_overrun(0.5, 0.1, 0.03), is_overrun(0.5, 0.9, 0.2)
     (True, False, False)
     >>> is_overrun(1.0, 0.07, 0.002), is_overrun(1.0, 0.07, 0.002, taken=0.1)
     (True, False)
