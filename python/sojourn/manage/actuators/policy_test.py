@@ -31,6 +31,7 @@ THREADS = (
     f"import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); {SLEEP}"
 )
 PROCS = "cgroup.procs"
+OWN_NICE = os.getpriority(os.PRIO_PROCESS, 0)  # which programs of a test inherit
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def started(at: Stand, code: str = SLEEP) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize(
     ("constants", "wanted"),
     [
-        ({"sched_idle": 1}, (os.SCHED_IDLE, 0)),
+        ({"sched_idle": 1}, (os.SCHED_IDLE, OWN_NICE)),
         ({"sched_batch": 1}, (os.SCHED_BATCH, 0)),
         ({"nice": 7}, (os.SCHED_OTHER, 7)),
     ],
@@ -82,7 +83,7 @@ def test_all_threads_have_it_and_so_does_one_that_comes_later(
 
     steps: list[Callable[[], object]] = [two.window, look, soon, two.window, look]
     played(two, steps, "static", constants=constants)
-    usual = (os.SCHED_OTHER, 0)
+    usual = (os.SCHED_OTHER, OWN_NICE)
     assert seen == [({wanted}, 2, {usual}), ({wanted}, 3, {usual})]
     assert set(policies(two)) == {usual}
     assert len(policies(two)) == 4
@@ -150,7 +151,7 @@ def test_a_thread_has_its_own_again_after_several_levels(two: Stand) -> None:
     assert {policy for policy, _ in policies(two)} == {os.SCHED_BATCH}
     assert len(policies(two)) == len(before) + 1
     assert one.restore() == []
-    assert sorted(policies(two)) == sorted([*before, (os.SCHED_OTHER, 0)])
+    assert sorted(policies(two)) == sorted([*before, (os.SCHED_OTHER, OWN_NICE)])
     assert not book.open
 
 
