@@ -197,3 +197,31 @@ def test_the_kernel_kills_others_first_where_memory_is_short(tmp_path: Path) -> 
     finally:
         pair.end()
     assert scores == ["-1000"] * 2
+
+
+def test_a_warden_that_does_not_answer_is_a_fault_and_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not cap what was never taken."""
+    silent = tmp_path / "silent.py"
+    silent.write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setattr("sojourn.manage.guard.SCRIPT", silent)
+    monkeypatch.setattr("sojourn.manage.guard.READY_S", 0.2)
+    book = MemoryBook()
+    with pytest.raises(RunFault, match="does not answer"):
+        Guard([(str(tmp_path / "quota"), "5")], 60.0, book)
+    assert book.count == 1, "it was noted before it knew the caps"
+    assert not book.open
+
+
+def test_one_warden_that_is_gone_counts_more_than_caps_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair([(str(tmp_path / "quota"), "5")], 60.0, MemoryBook())
+    try:
+        with monkeypatch.context() as patch:
+            says = {pair.pids[0]: "capped", pair.pids[1]: "gone"}
+            patch.setattr(Guard, "beat", lambda one: says[one.pid])
+            assert pair.beat() == "gone"
+    finally:
+        pair.end()
