@@ -33,6 +33,9 @@ def of(findings: Findings, answers: Answers) -> State:
 
 def leading(findings: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:
     """The questions that speak for the study, none where its factors do, and their count."""
+    for section in findings.sections.values():
+        if section.whole is not None:
+            return (), Counted(*section.whole)
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
     missing = Counter(findings.unanswered)
     silent: dict[int, int] = defaultdict(int)  # without an answer, by the rank of what is asked

@@ -29,6 +29,14 @@ class Section:
     leads: bool = False
 
     @property
+    def whole(self) -> tuple[int, int, str] | None:
+        """How many answers are decided, of how many, and their name; None: others count as well.
+
+        Where it is not None, the section alone counts for the state of the study (M37).
+        """
+        return None
+
+    @property
     def slow_requests(self) -> tuple[SlowRequest, ...]:
         """Requests of the tail that it looked into one by one."""
         return ()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sojourn.analysis import state
 from sojourn.analysis.answer_kind import Answers
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
-from sojourn.findings.state import Settle, State
 from sojourn.models.classify import published
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.published import Agreed
@@ -27,6 +26,12 @@ class Classes(Section):
 
     of: tuple[Class, ...] = ()
     papers: tuple[Agreed, ...] = ()
+
+    @property
+    def whole(self) -> tuple[int, int, str]:
+        """The answers of all services: what they are is the question of the study."""
+        results = [answer.is_decided for one in self.of for answer in one.answers]
+        return sum(results), len(results), "answers"
 
 
 def is_asked(study: Study) -> bool:
@@ -57,14 +62,5 @@ def with_classes(findings: Findings, record: Record, data: StudyData, answers: A
     papers = published.beside_ours(kinds, result)
     if not result:
         return findings
-    state = state_of(result, findings.state.settle)
-    return replace(findings.having(NAME, Classes(of=result, papers=papers)), state=state)
-
-
-def state_of(result: Sequence[Class], settle: Settle | None) -> State:
-    """How many answers are decided; `settle`: what would decide the others, if that is known."""
-    results = [answer.is_decided for one in result for answer in one.answers]
-    is_done = all(results)
-    return State(
-        done=sum(results), of=len(results), unit="answers", settle=None if is_done else settle
-    )
+    whole = findings.having(NAME, Classes(of=result, papers=papers))
+    return replace(whole, state=state.of(whole, answers))
