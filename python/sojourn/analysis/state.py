@@ -32,7 +32,10 @@ def of(findings: Findings, answers: Answers) -> State:
 
 
 def leading(findings: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:
-    """The questions that speak for the study, none where its factors do, and their count."""
+    """The questions that speak for the study, and their count.
+
+    None do where its factors speak for it, or a section alone (`Section.whole`).
+    """
     for section in findings.sections.values():
         if section.whole is not None:
             return (), Counted(*section.whole)

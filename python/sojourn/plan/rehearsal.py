@@ -195,8 +195,8 @@ def _shared(
 ) -> Iterator[tuple[Point, float]]:
     """Points of one measurement, each with what the loads of the others leave of its capacity.
 
-    With all of it each service would satisfy its target under every pair of loads, and a matrix
-    would be decided by a third of the runs that it takes.
+    With all of it each service would satisfy its target under every pair of loads, so too few runs
+    would be foreseen for a matrix.
     """
     whole = [_capacity(study, one, known) for one in members]
     used = [(one.offered_rps or 0.0) / most for one, most in zip(members, whole, strict=True)]

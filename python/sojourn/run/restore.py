@@ -111,7 +111,7 @@ def _process(entry: Entry, result: Left) -> Undone | None:
 
 
 def _warden(entry: Entry, result: Left) -> Undone | None:
-    """One whose manager is gone ends by itself a second later, so none is left elsewhere."""
+    """Without its manager it ends by itself within seconds, so none is left elsewhere."""
     return _process(entry, result) if result.is_of_these_processes else None
 
 

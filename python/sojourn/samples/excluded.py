@@ -21,8 +21,8 @@ def surely_of_void(misses: int, excluded: float) -> int:
 
     A run in which all miss is not the same as one in which none does (`bench/search/void.py`).
 
-    >>> surely_of_void(9, 0.9), surely_of_void(9, 0.95)
-    (4, 0)
+    >>> surely_of_void(9, 0.6), surely_of_void(9, 0.9), surely_of_void(9, 0.95)
+    (4, 4, 0)
     """
     return int(VOID_LEAST * misses) if excluded <= VOID_MAX else 0
 

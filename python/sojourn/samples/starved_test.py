@@ -28,7 +28,14 @@ def point() -> Point:
         (93, 0.0, None, 0.5, "violated", 100),
         (93, 0.0, 0.05, 0.5, "unknown", 0),  # no log, but the hypervisor's own count
         (93, 0.37, None, 1.0, "violated", 100),  # they share these CPUs on purpose
-        (99, 0.37, None, 0.5, "unknown", 100),  # it kept up, so what the log leaves is its own
+        (
+            99,
+            0.37,
+            None,
+            0.5,
+            "unknown",
+            100,
+        ),  # it did not fall behind, so what the log leaves is its own
     ],
 )
 def test_a_share_of_its_cpus_explains_as_much_of_its_pace(
