@@ -142,8 +142,7 @@ int BPF_PROG(who_switch, bool preempt, struct task_struct *prev, struct task_str
 /* A task that is never switched away from is known only because it is seen there. Another one than the last switch
  * said: the kernel left a switch out, which the next one would show only when this one has ended. Whoever runs there
  * once the look is over did not need to be there before. */
-SEC("perf_event")
-int who_sample(void *ctx)
+static __always_inline int look_here(void)
 {
 	struct who_cpu *cpu = watched_cpu();
 	u64 now_ns;
@@ -162,6 +161,20 @@ int who_sample(void *ctx)
 	cpu->tid = tid;
 	cpu->is_known = 1;
 	return 0;
+}
+
+SEC("perf_event")
+int who_sample(void *ctx)
+{
+	return look_here();
+}
+
+/* Not attached: user space runs it on each CPU at the start and at the end. A switch that the kernel left out just
+ * before would else give the time up to there to the wrong task, because no sample comes in between. */
+SEC("raw_tp")
+int who_edge(void *ctx)
+{
+	return look_here();
 }
 
 char licence[] SEC("license") = "Dual BSD/GPL";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libbpf_rs::{Link, MapCore as _, MapFlags, Object};
+use libbpf_rs::{Link, MapCore as _, MapFlags, Object, ProgramInput, ProgramMut};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 use sojourn_base::process;
@@ -24,6 +24,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
 /// Often enough to see who runs there all the time; of no weight beside it.
 const SAMPLE_HZ: u64 = 97;
 const PAUSE: Duration = Duration::from_millis(20);
+/// The kernel's flag: run it on that CPU.
+const BPF_F_TEST_RUN_ON_CPU: u32 = 1;
 /// Longer than a hook runs: those that began before the end are over.
 const SETTLE: Duration = Duration::from_millis(1);
 
@@ -53,12 +55,14 @@ pub fn run(
     seen.started_unix_ns = unix_ns();
     let started_ns = Monotonic.now_ns();
     control(&object, started_ns, 0)?;
+    look_at_each(&object, cpus)?;
     begun();
     let end_ns = started_ns + duration_ns;
     while Monotonic.now_ns() < end_ns && !stop.load(Ordering::Relaxed) {
         let left = Duration::from_nanos(end_ns.saturating_sub(Monotonic.now_ns()));
         std::thread::sleep(PAUSE.min(left));
     }
+    look_at_each(&object, cpus)?;
     control(&object, started_ns, Monotonic.now_ns())?;
     let ended_ns = Monotonic.now_ns(); // later than any run that the hook still counted
     std::thread::sleep(SETTLE);
@@ -105,17 +109,18 @@ struct Attached {
     _clocks: Vec<OwnedFd>,
 }
 
+fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, Fault> {
+    load::program(object, name).ok_or_else(|| {
+        Fault::failed(format!("the object has no program {name}"), "who.bpf.c", "rebuild it")
+    })
+}
+
 fn attach(object: &Object, cpus: &[u32], seen: &mut Seen) -> Result<Attached, Fault> {
-    let program = |name| {
-        load::program(object, name).ok_or_else(|| {
-            Fault::failed(format!("the object has no program {name}"), "who.bpf.c", "rebuild it")
-        })
-    };
-    let mut links = vec![program("who_switch")?.attach().map_err(refused)?];
+    let mut links = vec![program(object, "who_switch")?.attach().map_err(refused)?];
     let clocks: Result<Vec<OwnedFd>, _> =
         cpus.iter().map(|&cpu| kernel::cpu_clock(cpu as usize, SAMPLE_HZ)).collect();
     let clocks = clocks.unwrap_or_default();
-    let sampler = program("who_sample")?;
+    let sampler = program(object, "who_sample")?;
     for clock in &clocks {
         links.extend(sampler.attach_perf_event(clock.as_raw_fd()));
     }
@@ -124,6 +129,16 @@ fn attach(object: &Object, cpus: &[u32], seen: &mut Seen) -> Result<Attached, Fa
         seen.warnings.push(what.into());
     }
     Ok(Attached { _links: links, _clocks: clocks })
+}
+
+/// Sees who is on each CPU now. Kernels before 5.10 cannot, nor can a CPU that is off: the samples remain.
+fn look_at_each(object: &Object, cpus: &[u32]) -> Result<(), Fault> {
+    let edge = program(object, "who_edge")?;
+    for &cpu in cpus {
+        let there = ProgramInput { cpu, flags: BPF_F_TEST_RUN_ON_CPU, ..ProgramInput::default() };
+        let _ = edge.test_run(there);
+    }
+    Ok(())
 }
 
 /// The kernel's `struct who_control`.
