@@ -52,6 +52,9 @@ def test_a_sentence_of_its_own_is_cut_to_its_length() -> None:
         "neighbour fio did not hold its intensity: it finished no piece of work within the load"
     )
     assert reasons.short(unseen) == "neighbour's pace unknown"
+    none = "requests: no request was due in the measured part; raise rate or duration"
+    assert reasons.short(none) == "run too short"
+    assert reasons.short("requests: all 9 requests fell into outages") == "all requests excluded"
     assert reasons.short("smt not in force: on was set, but it is off") == "setting not applied"
 
 

@@ -21,6 +21,9 @@ from sojourn.units import NS_PER_S
 LOST_MAX = 0.01  # of the requests of a closed-loop run
 #: A closed loop of seconds varies by as much: an open loop that got a little more says nothing.
 ABOVE = 1.05
+#: Another closed loop is so many times as long where the first requests outlasted it.
+SHORT_TIMES = 4
+NO_REPLY = ("protocol:", "connections:", "server lost:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +79,16 @@ def next_peak(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -
                 study,
                 cell,
                 len(tried),
-                measure_s=study.run.peak_s,
+                measure_s=study.run.peak_s * SHORT_TIMES ** sum(map(_is_too_short, tried)),
                 overrides=(("find_max", True),),
             )
     return None
+
+
+def _is_too_short(outcome: Outcome) -> bool:
+    """Whether the run was over before its first requests were, although the service answers."""
+    is_empty = any(reason.startswith("requests: no request was due") for reason in outcome.reasons)
+    return is_empty and not any(reason.startswith(NO_REPLY) for reason in outcome.reasons)
 
 
 def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:

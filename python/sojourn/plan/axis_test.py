@@ -89,6 +89,18 @@ def test_the_next_peak_is_the_first_that_is_not_made() -> None:
     assert (again.key, again.repeat) == ("memcached/peak/b0~1", 0)
 
 
+def test_a_peak_that_ends_before_a_slow_service_answers_is_made_again_and_longer() -> None:
+    empty = "requests: no request was due in the measured part; raise rate or duration"
+    slow = replace(peak(1.0, verdict=Verdict.UNKNOWN), requests=0, reasons=(empty,))
+    lengths = [axis.next_peak(OF, SERVICE, [slow] * n).measure_s for n in range(3)]  # type: ignore[union-attr]
+    assert lengths == [OF.run.peak_s * times for times in (1, 4, 16)]
+    silent = replace(slow, reasons=("protocol: nothing came back", empty))
+    for other in (silent, peak(1e5, verdict=Verdict.UNKNOWN)):
+        again = axis.next_peak(OF, SERVICE, [other])
+        assert again is not None
+        assert again.measure_s == OF.run.peak_s
+
+
 @pytest.mark.parametrize(("lost", "is_again"), [(0.01, False), (0.011, True)])
 def test_a_peak_that_lost_more_than_a_hundredth_is_made_again(
     lost: float,

@@ -12,31 +12,25 @@ that it leaves new in its working folder (`agent.sh` sends those when it has end
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shlex
 import stat
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sojourn.errors import RunFault
 from sojourn.install.part import Made
 from sojourn.install.vm import BUSYBOX, MODULES
-from sojourn.places import users
 from sojourn.places.guest.cpio import Archive
+from sojourn.places.guest.linked import further, is_native, linked
 from sojourn.places.users import User
 
 AGENT = Path(__file__).with_name("agent.sh")
-LINKED = re.compile(r"(/\S+) \(0x")
-LDD_S_MAX = 20.0
 SEED_BYTES = 64
-ELF = b"\x7fELF"
 UMASK, FILES_OPEN = 0o077, 65_536
 #: Of this machine, where they are: how libraries are found, and the names of protocols and hosts.
 TABLES = ("/etc/ld.so.cache", "/etc/services", "/etc/protocols", "/etc/nsswitch.conf")
+LOCALE = Path("/usr/lib/locale/C.utf8")  # glibc knows no UTF-8 without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +101,10 @@ def _end(archive: Archive, job: Job) -> int:
             archive.file(path, path)
             for library in linked(path, job.user) if is_native(path) else ():
                 archive.file(library, library, mode=0o755)
-    for path in job.carries:
+    for path in (LOCALE, *job.carries):
         _carry(archive, path)
+    for library in further((job.cwd, *job.carries), job.user):
+        archive.file(library, library, mode=0o755)
     if job.has_disk:
         archive.folder(job.cwd)
     else:
@@ -122,63 +118,6 @@ def write_bare(at: Path, made: Made, script: str = "") -> None:
         archive = Archive(file)
         _base(archive, made, script)
         archive.end()
-
-
-def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
-    """Shared libraries that a program is linked with, and its loader, where they lie here.
-
-    `ldd` starts the loader that the program names, which may be anything: without rights if it
-    can.
-
-    Args:
-        program: by its full path.
-        user: whom it is served as; None: as whoever runs the lab.
-
-    Raises:
-        RunFault: it is a script, or one of them is missing.
-    """
-    if not is_native(program):
-        raise RunFault(
-            f"{program.name} cannot run in a virtual machine: it is not a native program",
-            at=str(program),
-            fix='take place = "netns", or a container: they have all files of this machine',
-        )
-    try:
-        done = subprocess.run(
-            ["ldd", program],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=LDD_S_MAX,
-            stdin=subprocess.DEVNULL,
-            **_without_rights(program, user),
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RunFault(
-            f"the libraries of {program.name} are not known: {error}",
-            at=f"ldd {program}",
-            fix="apt install libc-bin",
-        ) from None
-    if "not found" in done.stdout:
-        line = next(line.strip() for line in done.stdout.splitlines() if "not found" in line)
-        raise RunFault(f"{program.name} lacks a library: {line}", at=str(program), fix="install it")
-    return tuple(map(Path, LINKED.findall(done.stdout)))
-
-
-def is_native(program: Path) -> bool:
-    """Whether a file is a native program; OSError if it cannot be read."""
-    with program.open("rb") as file:
-        return file.read(len(ELF)) == ELF
-
-
-def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
-    """Words for `subprocess.run` that make it an ordinary user's; {}: only root can read it."""
-    parents = program.resolve().parents
-    is_open = program.stat().st_mode & 0o005 == 0o005 and all(
-        part.stat().st_mode & 0o001 for part in parents
-    )
-    who = user or (users.server_user() if is_open else None)
-    return {"user": who.uid, "group": who.gid, "extra_groups": []} if who else {}
 
 
 def conf(job: Job) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.errors import RunFault
-from sojourn.places.guest import initrd, testing
+from sojourn.places.guest import initrd, linked, testing
 from sojourn.places.guest.cpio_test import unpacked
 from sojourn.places.guest.initrd import Job
 from sojourn.places.users import User
@@ -52,7 +51,7 @@ def test_the_image_has_agent_program_libraries_users_and_the_working_folder(
     inside = str(work).lstrip("/")
     assert results["init"].data == initrd.AGENT.read_bytes()
     assert results["bin/sh"].data == SHELL.read_bytes()
-    for library in initrd.linked(SHELL):
+    for library in linked.linked(SHELL):
         assert results[str(library).lstrip("/")].data == library.read_bytes()
     assert b"web:x:123:456:" in results["etc/passwd"].data
     assert results[f"{inside}/files/0.html"].data == b"zero"
@@ -86,26 +85,3 @@ def test_what_the_agent_gets_can_be_read_by_a_shell(work: Path) -> None:
 
 def test_the_agent_is_a_script_that_a_shell_can_read() -> None:
     subprocess.run([SHELL, "-n", initrd.AGENT], check=True)
-
-
-def test_a_script_cannot_be_carried_over(tmp_path: Path) -> None:
-    script = tmp_path / "serve"
-    script.write_text("#!/usr/bin/env python3\n")
-    with pytest.raises(RunFault) as caught:
-        initrd.linked(script)
-    assert "not a native program" in caught.value.what
-    assert 'place = "netns"' in caught.value.fix
-
-
-def test_a_library_that_is_missing_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "serve"
-    program.write_bytes(initrd.ELF)
-    text = "\tlibmine.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n"
-    done = subprocess.CompletedProcess([], 0, text, "")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-    with pytest.raises(RunFault, match=r"lacks a library: libmine\.so\.1"):
-        initrd.linked(program)
-    done.stdout = text.splitlines()[1]
-    assert initrd.linked(program) == (Path("/lib/libc.so.6"),)

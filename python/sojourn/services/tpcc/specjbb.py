@@ -130,7 +130,8 @@ class Specjbb(Trade, Prepares):
     def start(self, work: Path, address: Address) -> Start:
         """The virtual machine, which rehearses and builds its company first."""
         ready_s = START_S + 2 * self.warm_s + self.warehouses * self.items / 10_000
-        return replace(Trade.start(self, work, address), ready_s=ready_s)
+        usual = Trade.start(self, work, address)
+        return replace(usual, ready_s=ready_s, carries=opened_by(self.path))
 
     def words(self, work: Path, address: Address) -> tuple[str, ...]:
         """Flags of the virtual machine, then those of the service."""
@@ -178,15 +179,30 @@ class Specjbb(Trade, Prepares):
         return programs.says(self.path, "--version").partition("\n")[0]
 
 
+def opened_by(java: Path) -> tuple[Path, ...]:
+    """What Java opens by itself: its modules and libraries, and what they link to.
+
+    Distributions keep its settings and certificates elsewhere, and have links to them.
+    """
+    home = java.parents[1]
+    if not (home / "lib" / "modules").is_file():
+        return ()  # no Java of a version that can run it
+    roots = tuple(home / name for name in ("lib", "conf"))
+    links = (path.resolve() for root in roots for path in root.rglob("*") if path.is_symlink())
+    outside = {path for path in links if path.exists() and not path.is_relative_to(home)}
+    return (*roots, home / "release", *sorted(path for path in outside if path.suffix != ".zip"))
+
+
 def java_home() -> tuple[Path, Made]:
-    """`java` and what was compiled for it.
+    """`java` where its modules are, and what was compiled for it.
 
     Raises:
         HostFault: it was not installed, or has changed since.
     """
     made = fetched.PART.ready()  # a JDK that was fetched is run as well
     own = made.at / fetched.JDK / "bin" / "java"
-    return (own if own.exists() else programs.find("java", fix=fetched.PART.command)), made
+    java = own if own.exists() else programs.find("java", fix=fetched.PART.command).resolve()
+    return java, made
 
 
 def heap_of(value: Value | None, warehouses: int, items: int, allowance: Allowance) -> int:

@@ -176,3 +176,18 @@ def test_the_virtual_machine_leaves_no_file_and_has_the_collector_that_was_asked
     assert "-XX:+UseSerialGC" in words
     assert "-XX:-UsePerfData" in words
     assert words[words.index("--warehouses") + 1] == "2"
+
+
+def test_a_guest_gets_what_java_opens_by_itself(tmp_path: Path) -> None:
+    home, etc = tmp_path / "jdk", tmp_path / "etc"
+    for folder in (home / "bin", home / "lib" / "security", home / "conf", etc):
+        folder.mkdir(parents=True)
+    for path in (home / "release", home / "lib" / "modules", etc / "net", etc / "src.zip"):
+        path.touch()
+    (home / "conf" / "net").symlink_to(etc / "net")
+    (home / "lib" / "src.zip").symlink_to(etc / "src.zip")
+    (home / "lib" / "gone").symlink_to(etc / "gone")
+    (home / "lib" / "security" / "own").symlink_to(home / "release")
+    wanted = (home / "lib", home / "conf", home / "release", etc / "net")
+    assert specjbb.opened_by(home / "bin" / "java") == wanted
+    assert specjbb.opened_by(Path("/nowhere/java")) == (), "else all of this machine's /lib"
