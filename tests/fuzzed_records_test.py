@@ -126,7 +126,7 @@ def test_a_file_of_a_record(copied: Path, name: str) -> None:
             "levels": {"load": 0.2},
             "state": "skipped",
             "reason": "x",
-            "mend": "y",
+            "fix": "y",
         }
         path.write_text(json.dumps({"schema": f"sojourn.{path.stem}/1", "rows": [row]}))
     like, code = RECORD[name]

@@ -50,7 +50,7 @@ CEILINGS: dict[str, dict[str, int]] = {
         "whose": 13,
     },
     "messages of Python": {
-        "believed": 4, "felt": 4, "kept": 38, "meet": 5, "mend": 7, "met": 11, "nobody": 9,
+        "believed": 4, "felt": 4, "kept": 38, "meet": 5, "mend": 1, "met": 11, "nobody": 9,
         "said": 21, "stands": 1, "tell": 2, "told": 5, "whose": 9,
     },
     "help and messages of Rust": {
@@ -59,7 +59,7 @@ CEILINGS: dict[str, dict[str, int]] = {
     },
     "pages of reports": {"said": 3, "whose": 1},
     "names in Python": {
-        "felt": 166, "found": 59, "given": 10, "kept": 102, "mend": 65, "met": 23, "mine": 11,
+        "felt": 166, "found": 59, "given": 10, "kept": 102, "met": 23, "mine": 11,
         "nobody": 2, "said": 41, "told": 8,
     },
     "names in Rust": {

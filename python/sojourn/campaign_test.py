@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sojourn import campaign, run
+from sojourn.campaign import stored
 from sojourn.cli.app import main
 from sojourn.cli.options import _some_studies
 from sojourn.errors import Exit, HostFault, RunFault
@@ -92,7 +93,7 @@ def test_what_is_skipped_or_fails_is_told_on_one_page_and_the_others_are_measure
         "failed",
     ]
     assert reports["good"]["verdict"]
-    assert reports["lacking"]["mend"] == "apt install nothing"
+    assert reports["lacking"]["fix"] == "apt install nothing"
     assert reports["dead"]["points"] == 3
     assert "Traceback" not in out + err
     log = results / reports["broken"]["log"]
@@ -159,7 +160,7 @@ def test_where_nothing_can_be_measured_it_is_exit_3(
     for verb in ("plan", "check"):
         assert sojourn(verb, only, "--json") == Exit.OK
         report = json.loads(capsys.readouterr().out)["studies"][0]
-        assert (report["can"], report["mend"]) == (False, "apt install nothing")
+        assert (report["can"], report["fix"]) == (False, "apt install nothing")
 
 
 def test_the_plan_of_all_sums_up_and_says_the_budget(
@@ -338,3 +339,11 @@ def test_a_campaign_that_is_damaged_is_a_fault_of_its_file(
     err = capsys.readouterr().err
     assert "the campaign cannot be read" in err
     assert not is_bug(err)
+
+
+def test_the_fix_of_a_study_is_read_from_files_of_earlier_versions_too(tmp_path: Path) -> None:
+    entry = {"study": "a", "question": "?", "state": "skipped", "reason": "no disk", "mend": "add"}
+    whole = {"schema": "sojourn.campaign/1", "identity": {}, "command": "", "started": ""}
+    (tmp_path / campaign.FILE).write_text(json.dumps({**whole, "entries": [entry]}), "utf-8")
+    (read,) = stored.read(tmp_path).entries
+    assert (read.reason, read.fix) == ("no disk", "add")

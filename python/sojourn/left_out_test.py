@@ -64,7 +64,7 @@ def lacking(*threads: int) -> tuple[LeftOut, ...]:
             service="memcached",
             levels=Setting.of({KEY: n}),
             reason=f"no {n} CPUs",
-            mend="take a larger machine",
+            fix="take a larger machine",
         )
         for n in threads
     )
@@ -239,3 +239,10 @@ def test_a_cpu_that_is_not_there_is_distinguished_from_a_level_that_makes_no_sen
     with pytest.raises(SpecFault) as raised:
         levels("3-1")
     assert not isinstance(raised.value, AbsentFault)
+
+
+def test_the_fix_is_read_from_files_of_earlier_versions_too() -> None:
+    one = LeftOut(state=SKIPPED, service="a", levels=Setting(), reason="no CPU 9", fix="add one")
+    assert LeftOut.of(one.table) == one
+    older = {left_out.OLD_FIX if key == "fix" else key: value for key, value in one.table.items()}
+    assert LeftOut.of(older) == one

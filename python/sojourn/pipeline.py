@@ -234,7 +234,7 @@ def manifest(
     """What is known of the machine before anything runs (M25), what disturbs it first."""
     beside = [(f"measured at the same time as {other.text}", "measure alone")] if other else []
     hidden = [(why, "measure on the host itself")] if (why := run.unseen()) else []
-    known = [(result.what, result.mend) for result in host.doctor(facts).findings]
+    known = [(result.what, result.fix) for result in host.doctor(facts).findings]
     return {
         "command": command,
         "ci": ci.read(os.environ),

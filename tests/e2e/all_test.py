@@ -83,7 +83,7 @@ def test_one_page_says_what_was_measured_and_what_this_machine_cannot_host(
     assert "Traceback" not in done.stderr
     near, far = json.loads(done.stdout)["studies"]
     assert far["state"] == "skipped"
-    assert "CPUs" in far["mend"]
+    assert "CPUs" in far["fix"]
     assert near["state"] in {"answered", "undecided"}, done.stderr
     assert len(near["left_out"]) == 1
     page = (results / "index.html").read_text(encoding="utf-8")

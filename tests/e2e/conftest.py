@@ -79,7 +79,7 @@ def needs_place() -> Callable[[str], None]:
         kind = places.kind(name)
         for ability in (can[needed] for needed in kind.abilities):
             if not ability.can:
-                pytest.skip(f"needs {ability.missing}: {ability.mend}")
+                pytest.skip(f"needs {ability.missing}: {ability.fix}")
         for program, package in kind.programs.items():
             if programs.maybe(program) is None:
                 pytest.skip(f"needs {program}: apt install {package}")

@@ -31,7 +31,7 @@ def namespaces() -> None:
     """Skip where this machine makes no network namespace, or lets no one but root."""
     (ability,) = (a for a in abilities(host.read(sample_s=0)) if a.name == "network namespaces")
     if not ability.can:
-        pytest.skip(f"needs {ability.missing}: {ability.mend}")
+        pytest.skip(f"needs {ability.missing}: {ability.fix}")
 
 
 def network_of_the_machine() -> tuple[object, ...]:

@@ -49,7 +49,7 @@ def machines() -> None:
     """Skip where this machine cannot make virtual machines, naming what it lacks."""
     (ability,) = (a for a in abilities(host.read(sample_s=0)) if a.name == "virtual machines")
     if not ability.can:
-        pytest.skip(f"needs {ability.missing}: {ability.mend}")
+        pytest.skip(f"needs {ability.missing}: {ability.fix}")
 
 
 def left_of(name: str) -> tuple[list[str], list[str]]:

@@ -1,7 +1,7 @@
 //! What every native tool of the lab shares.
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
-//! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
+//! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to fix it),
 //! [`files`], [`job`], [`cpus`], [`process`] (which one still runs), [`schedstat`] (what a thread ran and waited), [`threads`] (where the kernel may refuse one), [`accept`] (clients of a service), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
 
 pub mod accept;

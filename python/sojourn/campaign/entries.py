@@ -70,7 +70,7 @@ def measured(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
 
 def faulty(one: Planned, fault: Fault, folder: Path) -> Entry:
     """The line of a study that could not be measured, or not to its end."""
-    entry = replace(one.entry, state=state_of(fault), reason=fault.what, mend=fault.fix)
+    entry = replace(one.entry, state=state_of(fault), reason=fault.what, fix=fault.fix)
     return _with_stored_points(entry, one, folder)
 
 
@@ -84,7 +84,7 @@ def unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
         one.entry,
         state=index.FAILED,
         reason=f"unexpected error: {type(error).__name__}: {error}".splitlines()[0],
-        mend=f"{BUG}; the trace is in {LOGS}/{name}",
+        fix=f"{BUG}; the trace is in {LOGS}/{name}",
         log=f"{LOGS}/{name}",
     )
     return _with_stored_points(entry, one, folder)

@@ -44,7 +44,7 @@ class Planned:
             planned_s=self.ahead.wall_s if self.ahead else 0.0,
             **not_measured.of_entry(self.held.skipped),
             reason=self.fault.what if self.fault else "",
-            mend=self.fault.fix if self.fault else "",
+            fix=self.fault.fix if self.fault else "",
             state=state_of(self.fault) if self.fault else index.WAITING,
         )
 

@@ -16,6 +16,7 @@ from typing import Any
 from sojourn import disk, spec
 from sojourn.campaign.planned import Planned
 from sojourn.errors import Exit, SpecFault, StoreFault
+from sojourn.plan.left_out import OLD_FIX
 from sojourn.report import index
 from sojourn.report.index import Entry
 from sojourn.samples import check_version
@@ -172,6 +173,7 @@ def _entries(rows: Any) -> list[Entry]:
 def _entry(row: Mapping[str, Any]) -> Entry:
     """A row of the file; ValueError if the lab does not write such. Paths lead nowhere else."""
     inputs = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
+    inputs.setdefault("fix", row.get(OLD_FIX, ""))
     inputs["left_out"] = tuple(map(str, inputs.get("left_out", ())))
     inputs.setdefault("left_count", len(inputs["left_out"]))
     entry = Entry(**inputs)

@@ -88,7 +88,7 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
             table.add_row(one.name, "[yellow]no[/]", _why(one.entry))
         elif left := one.held.skipped:
             count = sum(map(len, map(one.whole.combinations, _labels(one))))
-            reasons = dict.fromkeys(f"{o.reason}; {o.mend}" if o.mend else o.reason for o in left)
+            reasons = dict.fromkeys(f"{o.reason}; {o.fix}" if o.fix else o.reason for o in left)
             here = f"[yellow]{count - len(left)} of {count}[/]"
             table.add_row(one.name, here, escape("\n".join(reasons)))
         else:
@@ -97,7 +97,7 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
 
 
 def _why(entry: Entry) -> str:
-    return escape("; ".join(filter(None, (entry.reason, entry.mend))))
+    return escape("; ".join(filter(None, (entry.reason, entry.fix))))
 
 
 def _labels(one: Planned) -> list[str]:
@@ -109,7 +109,7 @@ def _say_skipped(planned: Sequence[Planned]) -> None:
     for one in planned:
         reasons: dict[tuple[str, str], list[str]] = {}
         for left in one.held.skipped if one.fault is None else ():
-            reasons.setdefault((left.reason, left.mend), []).append(left.who)
+            reasons.setdefault((left.reason, left.fix), []).append(left.who)
         for (reason, fix), owner in reasons.items():
             more = f" and {len(owner) - _NOTES} more" if len(owner) > _NOTES else ""
             text = "; ".join(filter(None, (f"{' · '.join(owner[:_NOTES])}{more}: {reason}", fix)))
@@ -129,7 +129,7 @@ def _entry_json(one: Planned) -> dict[str, Any]:
         "points": entry.planned,
         "wall_s": entry.planned_s,
         "reason": entry.reason,
-        "mend": entry.mend,
+        "fix": entry.fix,
         "skipped": [left.table for left in one.held.skipped],
         "too_short": one.ahead.shortfalls if one.ahead else (),
     }

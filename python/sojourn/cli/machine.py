@@ -83,8 +83,8 @@ def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
     for finding in report.findings:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
         table.add_row("", f"[dim]{escape(finding.effect)}[/]")
-        if finding.mend:
-            table.add_row("", f"fix: {escape(finding.mend)}")
+        if finding.fix:
+            table.add_row("", f"fix: {escape(finding.fix)}")
     console.print(table)
     if report.sight:
         _culprits(console, report.sight)
@@ -96,8 +96,8 @@ def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
         mark = "[green]yes[/]" if ability.can else "[red]no[/]"
         lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
         table.add_row(mark, escape(ability.name), lacks)
-        if ability.mend:
-            table.add_row("", "", f"[dim]fix: {escape(ability.mend)}[/]")
+        if ability.fix:
+            table.add_row("", "", f"[dim]fix: {escape(ability.fix)}[/]")
     console.print(table)
 
 

@@ -107,7 +107,7 @@ class Findings:
         answer: the answer in one or two sentences, first thing in every report.
         factors: what each factor does to each service that feels it.
         environment: the manifest of M25 (nested, JSON).
-        noise: (what adds noise on this host, how to mend it).
+        noise: (what adds noise on this host, how to fix it).
         study_file: the resolved study, TOML.
         command: the command that reproduces it.
         sections: what questions found of all services together, by name.

@@ -21,12 +21,12 @@ class Ability:
 
     Attributes:
         missing: what it lacks; "" if it can.
-        mend: what would change that; "" if nothing does on this machine.
+        fix: what would change that; "" if nothing does on this machine.
     """
 
     name: str
     missing: str
-    mend: str
+    fix: str
 
     @property
     def can(self) -> bool:
@@ -206,5 +206,5 @@ def abilities(facts: Facts) -> tuple[Ability, ...]:
 def _ability(need: _Need, facts: Facts) -> Ability:
     for holds, missing, fix in need.needs(facts):
         if not holds:
-            return Ability(name=need.name, missing=missing, mend=fix)
-    return Ability(name=need.name, missing="", mend="")
+            return Ability(name=need.name, missing=missing, fix=fix)
+    return Ability(name=need.name, missing="", fix="")

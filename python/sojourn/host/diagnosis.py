@@ -95,7 +95,7 @@ def _taken(name: str, what: str, fix: str, share: float) -> Finding:
         what=what,
         effect="a request that comes meanwhile waits until they are done, unless the service goes "
         "before them",
-        mend=fix,
+        fix=fix,
         points=min(25, 1 + round(100 * share)),
     )
 
@@ -111,7 +111,7 @@ def steal(facts: Facts) -> Iterator[Finding]:
             what=f"the hypervisor took {boot or 0.0:.1%} of the CPU time since boot{seen}",
             effect="client and server stop for milliseconds: the client's outages are excluded by "
             "the log, the server's are in its tail",
-            mend="use a machine with CPUs of its own; else compare only within one interleaved run",
+            fix="use a machine with CPUs of its own; else compare only within one interleaved run",
             points=min(45, 15 + round(500 * worst)),
         )
 
@@ -125,7 +125,7 @@ def read_only(facts: Facts) -> Iterator[Finding]:
             what=f"{', '.join(closed)} mounted read-only",
             effect="knobs that write there cannot be turned, and what is advised here for files "
             "below has to be done outside",
-            mend=ON_HOST,
+            fix=ON_HOST,
             points=0,
         )
 
@@ -137,7 +137,7 @@ def memory(facts: Facts) -> Iterator[Finding]:
             name="huge pages",
             what="transparent huge pages are always on",
             effect="compaction stops the server now and then, and runs differ by where it happened",
-            mend="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            fix="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             points=6,
         )
     if facts.memory.numa_balancing and len(facts.topology.node_bytes) > 1:
@@ -145,7 +145,7 @@ def memory(facts: Facts) -> Iterator[Finding]:
             name="numa balancing",
             what="the kernel moves pages between NUMA nodes",
             effect="page faults in mid-measurement",
-            mend="sudo sysctl kernel.numa_balancing=0",
+            fix="sudo sysctl kernel.numa_balancing=0",
             points=8,
         )
     if facts.memory.swap_used_bytes:
@@ -153,7 +153,7 @@ def memory(facts: Facts) -> Iterator[Finding]:
             name="swap",
             what=f"{facts.memory.swap_used_bytes >> 20} MiB are swapped out",
             effect="a page that comes back from disk costs milliseconds",
-            mend="sudo swapoff -a",
+            fix="sudo swapoff -a",
             points=8,
         )
 
@@ -168,7 +168,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
             name="clock",
             what="the clock source cannot be read (/sys is missing or hidden)",
             effect="if reading the time is a system call, every mark costs hundreds of ns",
-            mend="mount -t sysfs none /sys, or look on the host",
+            fix="mount -t sysfs none /sys, or look on the host",
             points=0,
         )
         return
@@ -181,7 +181,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
         name="clock",
         what=f"clock source is {now}",
         effect="reading the time is a system call: hundreds of ns on every mark",
-        mend=fix or "use a machine with per-CPU clocks that the kernel trusts",
+        fix=fix or "use a machine with per-CPU clocks that the kernel trusts",
         points=12,
     )
 
@@ -193,7 +193,7 @@ def interrupts(facts: Facts) -> Iterator[Finding]:
             name="irqbalance",
             what="irqbalance is running",
             effect="interrupts move between CPUs in mid-measurement (L8)",
-            mend="sudo systemctl stop irqbalance",
+            fix="sudo systemctl stop irqbalance",
             points=6,
         )
 
@@ -206,7 +206,7 @@ def pacing(facts: Facts) -> Iterator[Finding]:
             what=f"TCP congestion control is {facts.network.congestion}",
             effect="the kernel spaces a server's replies out by a timer, which costs CPU time and "
             "can delay them; the client's own sockets use reno",
-            mend="sudo sysctl net.ipv4.tcp_congestion_control=cubic",
+            fix="sudo sysctl net.ipv4.tcp_congestion_control=cubic",
             points=5,
         )
 
@@ -220,7 +220,7 @@ def others(facts: Facts) -> Iterator[Finding]:
             name="other programs",
             what=f"others use the CPUs now: {who}",
             effect="they take turns with server and client",
-            mend="end them, or wait until they are done",
+            fix="end them, or wait until they are done",
             points=min(30, 5 + round(25 * used / max(1, len(facts.topology.allowed)))),
         )
 
@@ -237,7 +237,7 @@ def groups(facts: Facts) -> Iterator[Finding]:
         what=f"the scheduler groups programs that are started here by {now.by}; {runs}",
         effect="the kernel divides a CPU between groups, so groups decide which task waits for "
         "which. The same neighbour can make the tail 40 times as long or not",
-        mend=f"{able.mend + ', or g' if able.missing else 'g'}ive a study another groups than "
+        fix=f"{able.fix + ', or g' if able.missing else 'g'}ive a study another groups than "
         '"own": "session", "shared" or "nested"',
         points=0,
     )
@@ -251,7 +251,7 @@ def limits(facts: Facts) -> Iterator[Finding]:
             name="open files",
             what=f"at most {hard} open files",
             effect="no study with more connections; nginx keeps fewer files open",
-            mend="ulimit -Hn 65536 as root, or LimitNOFILE= of the service that starts the lab",
+            fix="ulimit -Hn 65536 as root, or LimitNOFILE= of the service that starts the lab",
             points=0,
         )
     if facts.network.somaxconn is not None and facts.network.somaxconn < SOMAXCONN_MIN:
@@ -259,7 +259,7 @@ def limits(facts: Facts) -> Iterator[Finding]:
             name="accept queue",
             what=f"net.core.somaxconn is {facts.network.somaxconn}",
             effect="connections opened together are refused or wait a second",
-            mend="sudo sysctl net.core.somaxconn=4096",
+            fix="sudo sysctl net.core.somaxconn=4096",
             points=0,
         )
 
@@ -272,7 +272,7 @@ def virtual(facts: Facts) -> Iterator[Finding]:
             what=f"runs under {facts.kernel.hypervisor}",
             effect="neighbours share caches and memory bandwidth unseen; timers and wake-ups cost "
             "exits to the hypervisor",
-            mend="repeat on bare metal before a number is called the service's own",
+            fix="repeat on bare metal before a number is called the service's own",
             points=5,
         )
 

@@ -28,7 +28,7 @@ def test_steal_is_found_and_weighs_most(fake_host: Host) -> None:
 
 def test_a_laptop_gets_commands_that_fix_it(fake_host: Host) -> None:
     report = host.doctor(host.read(fake_host("four_smt")))
-    fixes = {finding.name: finding.mend for finding in report.findings}
+    fixes = {finding.name: finding.fix for finding in report.findings}
     assert fixes["governor"] == "sudo cpupower frequency-set -g performance"
     assert fixes["turbo"].startswith("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate")
     idle = next(finding for finding in report.findings if finding.name == "idle states")
@@ -36,7 +36,7 @@ def test_a_laptop_gets_commands_that_fix_it(fake_host: Host) -> None:
     assert "C1" not in idle.what
 
 
-def test_what_is_mended_is_not_advised(fake_host: Host) -> None:
+def test_what_is_fixed_is_not_advised(fake_host: Host) -> None:
     root = fake_host("four_smt")
     cpu = root / "sys/devices/system/cpu"
     before = names(host.doctor(host.read(root)))

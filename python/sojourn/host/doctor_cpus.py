@@ -24,7 +24,7 @@ def few_cpus(facts: Facts) -> Iterator[Finding]:
             name="cpus",
             what=shared.what,
             effect=shared.effect,
-            mend="use a machine with 4 or more cores",
+            fix="use a machine with 4 or more cores",
             points=points.get(shared, 10),
         )
 
@@ -43,7 +43,7 @@ def unlike_cpus(facts: Facts) -> Iterator[Finding]:
         what=f"CPUs are not alike: {unlike.machine(facts.topology)}{also}",
         effect="a thread is as fast as its CPU. The lab gives a server CPUs of one kind if a kind "
         "has enough, and the same kinds to all runs of a study",
-        mend=f"give the service fewer than {most} threads, or name its CPUs (knobs.cpuset)",
+        fix=f"give the service fewer than {most} threads, or name its CPUs (knobs.cpuset)",
         points=10 if mixed else 3,
     )
 
@@ -59,7 +59,7 @@ def isolated(facts: Facts) -> Iterator[Finding]:
             + ("; a server's threads need others beside them" if partly else ""),
             effect="the lab puts pinned servers there. The kernel moves no thread between isolated "
             'CPUs, so a server that is not pinned (pin = "none", your own service) uses only one',
-            mend="give such a service a worker to pin, or one CPU (taskset)",
+            fix="give such a service a worker to pin, or one CPU (taskset)",
             points=5 if partly else 0,
         )
 
@@ -76,7 +76,7 @@ def limited(facts: Facts) -> Iterator[Finding]:
             what=f"this shell is limited to CPU {cpu_text(tuple(usable))} (taskset); CPU "
             f"{cpu_text(left)} could be had",
             effect="server, client and lab are placed within the limit",
-            mend=f"taskset -pc {cpu_text(topology.nameable)} $$, or name CPUs with knobs.cpuset",
+            fix=f"taskset -pc {cpu_text(topology.nameable)} $$, or name CPUs with knobs.cpuset",
             points=0,
         )
     if barred:
@@ -84,7 +84,7 @@ def limited(facts: Facts) -> Iterator[Finding]:
             name="cpuset",
             what=f"a cpuset keeps this program from CPU {cpu_text(barred)}",
             effect="others may use the caches and the memory of these CPUs",
-            mend="start the container without --cpuset-cpus, if they are meant to be used",
+            fix="start the container without --cpuset-cpus, if they are meant to be used",
             points=0,
         )
 
@@ -97,7 +97,7 @@ def quota(facts: Facts) -> Iterator[Finding]:
             name="quota",
             what=f"the control group may use {limit:g} of {cpus} CPUs",
             effect="server and client are stopped together for up to 100 ms when it is used up",
-            mend="lift cpu.max, or start the container without --cpus",
+            fix="lift cpu.max, or start the container without --cpus",
             points=30,
         )
 
@@ -110,7 +110,7 @@ def frequency(facts: Facts) -> Iterator[Finding]:
             name="governor",
             what=f"frequency governor {', '.join(slow)} ({facts.power.driver})",
             effect="service takes longer at low load, and jumps when the frequency changes (L8)",
-            mend="sudo cpupower frequency-set -g performance",
+            fix="sudo cpupower frequency-set -g performance",
             points=15,
         )
     if facts.power.turbo:
@@ -120,7 +120,7 @@ def frequency(facts: Facts) -> Iterator[Finding]:
             name="turbo",
             what="turbo is on",
             effect="speed depends on temperature and on what other cores do",
-            mend=f"echo {int(intel)} | sudo tee /sys/devices/system/cpu/{path}",
+            fix=f"echo {int(intel)} | sudo tee /sys/devices/system/cpu/{path}",
             points=8,
         )
 
@@ -134,7 +134,7 @@ def idle(facts: Facts) -> Iterator[Finding]:
             name="idle states",
             what=f"CPUs may sleep deeply: {names}",
             effect="the first request after a pause waits for the wake-up; latency falls with load",
-            mend=f"sudo cpupower idle-set -D {EXIT_US_MAX}",
+            fix=f"sudo cpupower idle-set -D {EXIT_US_MAX}",
             points=12,
         )
 
@@ -147,6 +147,6 @@ def hyper_threads(facts: Facts) -> Iterator[Finding]:
             what="cores have hyper-threads",
             effect="what runs on a server's sibling slows the server; the lab leaves those of its "
             f"server idle (CPU {cpu_text(place(facts.topology).server)}), others may not",
-            mend="echo off | sudo tee /sys/devices/system/cpu/smt/control",
+            fix="echo off | sudo tee /sys/devices/system/cpu/smt/control",
             points=3,
         )

@@ -16,13 +16,13 @@ class Finding:
 
     Attributes:
         points: share in the score, 0 for something to know only.
-        mend: a command or an action; "" if there is none.
+        fix: a command or an action; "" if there is none.
     """
 
     name: str
     what: str
     effect: str
-    mend: str
+    fix: str
     points: int
 
     @property

@@ -87,7 +87,7 @@ def test_doctor_says_what_is_peculiar(name: str, tmp_path: Path) -> None:
     assert ("limited shell" in results) == (name == "isolated_limited")
     assert ("cpuset" in results) == (name == "limited_by_cpuset")
     assert ("read-only" in results) == (name == "container")
-    assert "tsc" not in results["clock"].mend, "no file tells of the clock"
+    assert "tsc" not in results["clock"].fix, "no file tells of the clock"
     assert results["clock"].points == 0
 
 

@@ -50,4 +50,4 @@ def test_doctor_says_what_a_fake_machine_lacks_and_its_fix(tmp_path: Path) -> No
     (ability,) = (a for a in abilities(facts) if a.name == "network namespaces")
     assert not ability.can
     assert ability.missing == "CAP_SYS_ADMIN"
-    assert "root" in ability.mend
+    assert "root" in ability.fix

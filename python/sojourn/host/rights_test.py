@@ -82,7 +82,7 @@ def test_what_it_lacks_is_no_ability_and_running_as_root_no_fix(
     outer = {a.name: a for a in abilities(host.read(machine(ALL, "").root))}
     assert all(outer[name].can for name in names)
     inner = {a.name: a for a in abilities(host.read(machine(ONE, "").root))}
-    assert [(inner[name].can, inner[name].mend) for name in names] == [(False, ON_HOST)] * 3
+    assert [(inner[name].can, inner[name].fix) for name in names] == [(False, ON_HOST)] * 3
 
 
 @pytest.mark.parametrize(("uid", "fix"), [(0, ON_HOST), (1000, AS_ROOT)])
@@ -97,4 +97,4 @@ def test_root_that_lacks_a_right_is_not_told_to_become_root(
     assert rights.fix(tree) == fix
     lacking = [one for one in abilities(host.read(tree.root)) if one.missing.startswith("CAP_")]
     assert lacking
-    assert {asdict(one)["mend"] for one in lacking} == {fix}
+    assert {asdict(one)["fix"] for one in lacking} == {fix}

@@ -189,8 +189,8 @@ def test_a_policy_is_measured_by_burners_and_one_that_does_nothing_is_caught(
     cpu = min(os.sched_getaffinity(0))
     effect = ordered.effect(policy_level.meant(level), cpu)
     # Where the kernel groups by session, idle has no effect beyond it, and that is reported.
-    is_mended = level == "idle" and "autogroup" in effect.why
-    assert effect.verdict in {"holds", "unknown"} or is_mended, effect.why
+    is_fixed = level == "idle" and "autogroup" in effect.why
+    assert effect.verdict in {"holds", "unknown"} or is_fixed, effect.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
     monkeypatch.setattr(ordered, "GROUPED", "/proc/none")  # nor is anything given to the session
     effect = ordered.effect(policy_level.meant(level), cpu)

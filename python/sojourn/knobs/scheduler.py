@@ -244,11 +244,11 @@ def lacks(asked: Asked) -> Lack | None:
     """A kernel with sched_ext where no one else's scheduler is in force, rights, its program."""
     now, name = state(asked.tree), program_of(asked.level)
     if now is None:
-        mended = (
+        fix = (
             "boot a kernel with CONFIG_SCHED_CLASS_EXT=y, 6.13 or later (Debian's cloud kernels "
             'have it from 6.18 on), or give a level that needs none, such as "slice:3ms"'
         )
-        return Lack(missing=f"sched_ext in this kernel ({FOLDER})", fix=mended)
+        return Lack(missing=f"sched_ext in this kernel ({FOLDER})", fix=fix)
     if now.state != "disabled" and not _REIGN.wanted:
         who = now.name or "a scheduler"
         return Lack(missing=f"room for a scheduler ({who} is in force)", fix=f"end {who}")

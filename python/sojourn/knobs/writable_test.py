@@ -138,7 +138,7 @@ def test_an_ability_names_the_mount_also_to_root(ability: str, tmp_path: Path) -
     result = {one.name: one for one in host.doctor(facts).abilities}[ability]
     assert "write access to /sys/fs/cgroup (" in result.missing
     assert "is mounted read-only)" in result.missing
-    assert result.mend.startswith(writable.ON_HOST)
+    assert result.fix.startswith(writable.ON_HOST)
 
 
 def test_doctor_says_of_groups_what_a_study_is_refused_with(tmp_path: Path) -> None:
@@ -153,10 +153,10 @@ def test_doctor_says_of_groups_what_a_study_is_refused_with(tmp_path: Path) -> N
     assert lack is not None
     assert "holds processes itself" in lack.missing
     for ability in (one for one in report.abilities if one.name in NEED_GROUPS):
-        assert (ability.missing, ability.mend) == (lack.missing, lack.fix), ability.name
+        assert (ability.missing, ability.fix) == (lack.missing, lack.fix), ability.name
     shown = {finding.name: finding for finding in report.findings}["groups"]
     assert f"because {lack.missing} is missing" in shown.what
-    assert shown.mend.startswith(lack.fix)
+    assert shown.fix.startswith(lack.fix)
     put(root, "/sys/fs/cgroup/cgroup.procs", "")
     report = host.doctor(host.read(root, sample_s=0))
     assert {one.name for one in report.abilities if one.can} >= set(NEED_GROUPS)

@@ -141,7 +141,7 @@ def abandoned(study: Study, outcomes: Iterable[Outcome]) -> tuple[LeftOut, ...]:
                     service=label,
                     levels=levels,
                     reason=f"{reason}{often}",
-                    mend=fix,
+                    fix=fix,
                 )
             )
     return tuple(results)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
 
 SKIPPED, ABANDONED, BY_DESIGN = "skipped", "given up", "left out"
+OLD_FIX = "mend"  # the key of `fix` in files of earlier versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +26,14 @@ class LeftOut:
         service: label; "" for all of them.
         levels: of the factors that the service feels.
         reason: in words.
-        mend: what would change that; "" if nothing is known to.
+        fix: what would change that; "" if nothing is known to.
     """
 
     state: str
     service: str
     levels: Setting = field(default_factory=Setting)
     reason: str
-    mend: str = ""
+    fix: str = ""
 
     @property
     def who(self) -> str:
@@ -48,7 +49,7 @@ class LeftOut:
     @property
     def why(self) -> str:
         """The reason, and what would change it."""
-        return "; ".join(filter(None, (self.reason, self.mend)))
+        return "; ".join(filter(None, (self.reason, self.fix)))
 
     @property
     def table(self) -> dict[str, Any]:
@@ -58,7 +59,7 @@ class LeftOut:
             "service": self.service,
             "levels": dict(self.levels),
             "reason": self.reason,
-            "mend": self.mend,
+            "fix": self.fix,
         }
 
     @classmethod
@@ -69,7 +70,7 @@ class LeftOut:
             service=str(table["service"]),
             levels=Setting.of(table["levels"]),
             reason=str(table["reason"]),
-            mend=str(table.get("mend", "")),
+            fix=str(table.get("fix", table.get(OLD_FIX, ""))),
         )
 
 

@@ -37,7 +37,7 @@ class Entry:
         done, of, unit: how much of its question is answered: 47 of 49 "cells".
         settle, settle_s: the command that would settle the rest, and how long it takes; "" if
             nothing is open, or nothing was measured.
-        reason, mend: why it was skipped or failed.
+        reason, fix: why it was skipped or failed.
         points: that are stored; `planned`: about how many there will be.
         wall_s: that it took; `planned_s`: that it was to take.
         left_out: why combinations of its levels have no answer, each reason in a sentence.
@@ -52,7 +52,7 @@ class Entry:
     verdict: str = ""
     answer: str = ""
     reason: str = ""
-    mend: str = ""
+    fix: str = ""
     points: int = 0
     planned: int = 0
     wall_s: float = 0.0
@@ -79,7 +79,7 @@ class Entry:
     @property
     def answer_text(self) -> str:
         """The answer, or why there is none."""
-        return self.answer or "; ".join(filter(None, (self.reason, self.mend)))
+        return self.answer or "; ".join(filter(None, (self.reason, self.fix)))
 
     @property
     def verdict_text(self) -> str:

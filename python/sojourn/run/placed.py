@@ -216,7 +216,7 @@ def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:
             raise HostFault(
                 f"place {kind.name} is not available here: {ability.missing} is missing",
                 at=at,
-                fix=f"{ability.mend or 'take another machine'}; or leave place out",
+                fix=f"{ability.fix or 'take another machine'}; or leave place out",
             )
     _check_programs(kind.name, kind.programs, at)
 

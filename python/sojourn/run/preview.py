@@ -81,7 +81,7 @@ def hold(study: Study, facts: Facts, catalogue: Catalogue, *, asks_others: bool 
         if study.factors and isinstance(fault, HostFault | AbsentFault):
             skipped.append(
                 LeftOut(
-                    state=SKIPPED, service=label, levels=levels, reason=fault.what, mend=fault.fix
+                    state=SKIPPED, service=label, levels=levels, reason=fault.what, fix=fault.fix
                 )
             )
         else:
@@ -93,14 +93,14 @@ def hold(study: Study, facts: Facts, catalogue: Catalogue, *, asks_others: bool 
 def nothing_left(study: Study, skipped: Sequence[LeftOut]) -> SkippedFault:
     """The fault of a study whose combinations are all skipped: each reason once."""
     reasons = dict.fromkeys(one.reason for one in skipped)
-    mends = dict.fromkeys(one.mend for one in skipped if one.mend)
+    fixes = dict.fromkeys(one.fix for one in skipped if one.fix)
     count = len(skipped)
     return SkippedFault(
         f"{study.name}: nothing can be measured on this machine, "
         f"{f'all {count} combinations are' if count > 1 else 'the only combination is'} skipped: "
         f"{'; '.join(reasons)}",
         at=", ".join(study.factors),
-        fix="; or ".join(mends),
+        fix="; or ".join(fixes),
     )
 
 

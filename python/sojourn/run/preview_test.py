@@ -44,4 +44,4 @@ def test_a_study_that_reads_from_a_disk_is_skipped_where_temporary_files_are_in_
     held = hold(study, machine, catalogue())
     assert held.is_empty
     assert all("tmpfs" in one.reason or "disk below" in one.reason for one in held.skipped)
-    assert all("TMPDIR=/var/tmp" in one.mend for one in held.skipped)
+    assert all("TMPDIR=/var/tmp" in one.fix for one in held.skipped)

@@ -43,7 +43,7 @@ def put(folder: Path, text: str) -> Path:
 def fault(folder: Path, text: str) -> SpecFault:
     with pytest.raises(SpecFault) as caught:
         spec.load(put(folder, text))
-    assert caught.value.fix, "every fault says how to mend it"
+    assert caught.value.fix, "every fault says how to fix it"
     return caught.value
 
 

@@ -28,7 +28,7 @@ LEFT = pa.schema(
     [
         *(pa.field(name, pa.string()) for name in (*FROM, "service", "state")),
         pa.field("levels", SCHEMA.field("setting").type),
-        *(pa.field(name, pa.string()) for name in ("reason", "mend")),
+        *(pa.field(name, pa.string()) for name in ("reason", "fix")),
     ]
 )
 USED = pa.schema(

@@ -15,7 +15,7 @@
 
 namespace words {
 
-// Why the program cannot go on: what, where, and how to mend it.
+// Why the program cannot go on: what, where, and how to fix it.
 struct Fault : std::runtime_error {
     Fault(const std::string &what, const std::string &at, const std::string &fix)
         : std::runtime_error("error: " + what + "\n  at: " + at + "\n  fix: " + fix) {}

@@ -15,9 +15,10 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from sojourn.findings.measured import Measured
+from sojourn.plan.left_out import OLD_FIX
 from sojourn.plan.points import Outcome
 from sojourn.samples import raw
 from sojourn.samples.contract import Table, load_result, table_of
@@ -38,7 +39,7 @@ class CostTable(Table):
     one: str
     levels: tuple[str, str]
     missing: str
-    mend: str
+    fix: str = Field(validation_alias=AliasChoices("fix", OLD_FIX))
     failed: str
     ns: list[int]
     runs: list[tuple[int, int, int]]

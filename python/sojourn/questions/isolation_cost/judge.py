@@ -35,7 +35,7 @@ class Row:
 
     Attributes:
         one: what one application is.
-        missing, mend: what this machine lacks for it; "": nothing.
+        missing, fix: what this machine lacks for it; "": nothing.
         doubts: why its numbers are not believed; () if they are.
         costs: by host condition, of `HOSTS`.
         felt: what one change does to p99 of the service under load.
@@ -47,7 +47,7 @@ class Row:
     one: str
     is_restart: bool
     missing: str
-    mend: str
+    fix: str
     doubts: tuple[str, ...]
     costs: Mapping[str, Cost]
     felt: Felt | None
@@ -144,7 +144,7 @@ def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row
         one=first.one,
         is_restart=first.is_restart,
         missing=first.missing,
-        mend=first.mend,
+        fix=first.fix,
         doubts=_doubts(each),
         costs={
             host: costs.cost(

@@ -100,7 +100,7 @@ def test_what_lacks_is_named_and_not_applied(facts: host.Facts) -> None:
     lack = Lack(missing="a wish", fix="make one")
     kinds = {"x": MechanismKind(name="x", about="", lacks=lambda _: lack, build=lambda _: Fake())}
     (result,) = timing.looked(kinds, _mechanism_inputs(facts, MemoryBook()))
-    assert (result.missing, result.mend) == ("a wish", "make one")
+    assert (result.missing, result.fix) == ("a wish", "make one")
     timing.without_load(
         [result], _mechanism_inputs(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False
     )

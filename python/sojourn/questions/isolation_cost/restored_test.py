@@ -24,7 +24,7 @@ def row(name: str, start_s: float, work_ns: tuple[float, ...]) -> Row:
     rng = np.random.default_rng(3)
     times = [int(1e9 * start_s * one) for one in rng.normal(1, 0.02, 12)]
     own: Cost = cost([times], [(12, 0, 0)])
-    plain: dict[str, Any] = {"about": "", "one": "", "missing": "", "mend": "", "felt": None}
+    plain: dict[str, Any] = {"about": "", "one": "", "missing": "", "fix": "", "felt": None}
     costs = {IDLE: own}
     return Row(name=name, is_restart=True, doubts=(), costs=costs, work_ns=work_ns, **plain)
 

@@ -210,7 +210,7 @@ class IsolationCostShown(Shown):
             yield form.format(*cells)[:width].rstrip()
         for lack in self.lacking(section):
             why = f"{lack.missing} is missing" if lack.missing else show.sentences(lack.doubts)
-            yield f"{lack.name}: {why}{f'; {lack.mend}' if lack.mend else ''}"[:width]
+            yield f"{lack.name}: {why}{f'; {lack.fix}' if lack.fix else ''}"[:width]
         rows = self.tail_effects(section)
         if rows:
             yield "p99 after one change, over p99 before it ".ljust(width, "=")

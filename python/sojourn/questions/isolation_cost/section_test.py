@@ -36,7 +36,7 @@ def _table(name: str, ns: list[int], **changes: object) -> CostTable:
         "one": "a write",
         "levels": ("a", "b"),
         "missing": "",
-        "mend": "",
+        "fix": "",
         "failed": "",
         "ns": ns,
         "runs": [(len(ns), 1000, 0)],
@@ -48,10 +48,17 @@ def _table(name: str, ns: list[int], **changes: object) -> CostTable:
     return CostTable.model_validate(table | changes)
 
 
+def test_the_fix_is_read_from_files_of_earlier_versions_too() -> None:
+    now = _table("llc_ways", [], missing="resctrl", fix="mount it")
+    older = now.model_dump()
+    older["mend"] = older.pop("fix")
+    assert CostTable.model_validate(older) == now
+
+
 def _costs(host: str, others: float) -> Costs:
     rng = np.random.default_rng(1)
     ns = [int(one) for one in rng.normal(38_000, 2_000, 1000)]
-    lacks = {"missing": "resctrl", "mend": "mount it"}
+    lacks = {"missing": "resctrl", "fix": "mount it"}
     loaded = {"changes": [(n, n + 1) for n in range(20)]} if host == plan.LOADED else {}
     tables = [_table("cpu_quota", ns, **loaded), _table("llc_ways", [], runs=[], **lacks)]
     changes = [Change(rng.exponential(1e5, 200), rng.exponential(2e5, 200)) for _ in range(20)]
@@ -89,7 +96,7 @@ def test_a_change_is_reported_with_interval_host_and_paper() -> None:
     assert section is not None
     rows = {(row["mechanism"], row["host"]): row for row in cost_rows(section)}
     assert rows["cpu_quota", "idle"]["applications"] == 1000
-    assert rows["llc_ways", ""]["mend"] == "mount it"
+    assert rows["llc_ways", ""]["fix"] == "mount it"
     assert {one.mean_ns for one in TABLE_IV if one.column == "CPU"} == {6.5e6, 11.7e6}
     text = report.text(result, parts())
     assert "llc_ways: resctrl is missing; mount it" in text

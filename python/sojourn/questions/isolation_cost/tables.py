@@ -13,7 +13,7 @@ from sojourn.report.draw.table import Record
 COST_COLUMNS = (
     "mechanism", "host", "applications", "mean_ns", "mean_lo_ns", "mean_hi_ns",
     "p50_ns", "p50_lo_ns", "p50_hi_ns", "p99_ns", "p99_lo_ns", "p99_hi_ns", "max_ns",
-    "cpu_ns", "child_cpu_ns", "by_lab_ns", "missing", "mend", "doubts", "one",
+    "cpu_ns", "child_cpu_ns", "by_lab_ns", "missing", "fix", "doubts", "one",
 )
 # fmt: on
 PAPER_COLUMNS = ("column", "machine", "mean_ns", "source")
@@ -39,7 +39,7 @@ def _cost(row: Row, host: str, cost: Cost | None) -> Record:
         "mechanism": row.name,
         "host": host,
         "missing": row.missing,
-        "mend": row.mend,
+        "fix": row.fix,
         "doubts": show.sentences(row.doubts),
         "one": row.one,
         "applications": cost.count if cost else 0,

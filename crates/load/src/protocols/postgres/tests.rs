@@ -286,7 +286,7 @@ fn what_a_server_refuses_is_reported_with_what_would_fix_it() {
         (why.what, why.fix)
     };
     let fresh = || greet(Some("x"), None);
-    for (code, text, mend) in [
+    for (code, text, advice) in [
         ("28P01", "password authentication failed", "--auth"),
         ("28000", "no pg_hba.conf entry", "pg_hba.conf"),
         ("3D000", "database \"shop\" does not exist", "createdb shop"),
@@ -296,7 +296,7 @@ fn what_a_server_refuses_is_reported_with_what_would_fix_it() {
         ("XX000", "something else", "log"),
     ] {
         let (what, fix) = refused(fresh(), &error(code, text));
-        assert!(what.contains(text) && what.contains(code) && fix.contains(mend), "{what}: {fix}");
+        assert!(what.contains(text) && what.contains(code) && fix.contains(advice), "{what}: {fix}");
     }
     for (method, rest, name) in [
         (7, &b""[..], "GSSAPI"),

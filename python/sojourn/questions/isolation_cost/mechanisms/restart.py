@@ -118,7 +118,7 @@ def lacks(name: str, inputs: MechanismInputs) -> Lack | None:
     kind = places.kind(name)
     for ability in abilities(inputs.facts):
         if ability.name in kind.abilities and not ability.can:
-            return Lack(missing=ability.missing, fix=ability.mend)
+            return Lack(missing=ability.missing, fix=ability.fix)
     more = [option.programs for option in places.options(name)]
     for program, package in ChainMap(dict(kind.programs), *map(dict, more)).items():
         if programs.maybe(program) is None:

@@ -58,7 +58,7 @@ class Timed:
     one: str = ""
     levels: tuple[str, str] = ("", "")
     missing: str = ""
-    mend: str = ""
+    fix: str = ""
     failed: str = ""
     ns: list[int] = field(default_factory=list)
     runs: list[tuple[int, int, int]] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Timed:
         return {
             "name": self.kind.name, "about": self.kind.about, "is_restart": self.kind.is_restart,
             "one": self.one, "levels": list(self.levels),
-            "missing": self.missing, "mend": self.mend, "failed": self.failed,
+            "missing": self.missing, "fix": self.fix, "failed": self.failed,
             "ns": self.ns, "runs": [list(run) for run in self.runs],
             "changes": [list(change) for change in self.changes], "lab_ns": self.lab_ns,
             "amiss": self.amiss, "checks": self.checks, "probed": self.probed,
@@ -122,7 +122,7 @@ def looked(kinds: Mapping[str, MechanismKind], inputs: MechanismInputs) -> list[
     for kind in kinds.values():
         lack = kind.lacks(inputs)
         missing, fix = (lack.missing, lack.fix) if lack else ("", "")
-        timings.append(Timed(kind, missing=missing, mend=fix))
+        timings.append(Timed(kind, missing=missing, fix=fix))
     return timings
 
 
