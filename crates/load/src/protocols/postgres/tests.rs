@@ -296,7 +296,10 @@ fn what_a_server_refuses_is_reported_with_what_would_fix_it() {
         ("XX000", "something else", "log"),
     ] {
         let (what, fix) = refused(fresh(), &error(code, text));
-        assert!(what.contains(text) && what.contains(code) && fix.contains(advice), "{what}: {fix}");
+        assert!(
+            what.contains(text) && what.contains(code) && fix.contains(advice),
+            "{what}: {fix}"
+        );
     }
     for (method, rest, name) in [
         (7, &b""[..], "GSSAPI"),
