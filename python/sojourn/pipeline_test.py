@@ -245,6 +245,10 @@ def test_what_was_measured_is_shown_listed_queried_and_reported_later(
     assert [(r["complete"], r["points"]) for r in listed] == [(True, points)]
     assert sojourn("sql", "select count(*) from outcomes", "--csv", results=tmp_path) == Exit.OK
     assert capsys.readouterr().out.split() == ["count_star()", str(points)]
+    hostile = "select '=cmd|x' as a, '-3' as b, -3 as c, '\x1b[2J' as d"
+    assert sojourn("sql", hostile, "--csv", results=tmp_path) == Exit.OK
+    row = capsys.readouterr().out.splitlines()[1]
+    assert row == r"'=cmd|x,-3,-3,\x1b[2J", "no formula, no order to a terminal; numbers stay"
     assert sojourn("report", results=tmp_path) == Exit.OK
     assert "report.html" in capsys.readouterr().out
 

@@ -15,7 +15,7 @@ from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
-from sojourn.visible import in_line, visible
+from sojourn.visible import in_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,8 @@ def sql(
     samples), left_out (combinations without an answer, with the reason). Times are in ns. Each
     factor is a column. The query can only read, and sees only the results.
 
+    In CSV, a text that a spreadsheet would compute begins with an apostrophe; JSON has it as it is.
+
     The numbers of a run decide nothing where its verdict is unknown or its course is not steady. A
     time is null where it is infinite or was not measured, and averages leave it out.
 
@@ -56,6 +58,7 @@ def sql(
       sojourn sql "describe outcomes"
     """
     from sojourn import store
+    from sojourn.report.draw.table import inert
     from sojourn.store.sql import warm_up
     from sojourn.store.within import of_machine, within
 
@@ -68,9 +71,8 @@ def sql(
         put_json([dict(zip(names, row, strict=True)) for row in rows])
     elif as_csv:
         writer = csv.writer(sys.stdout)
-        shown = visible if sys.stdout.isatty() else str  # a file has the values as they are
-        writer.writerow([shown(name) for name in names])
-        writer.writerows([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
+        writer.writerow(map(inert, names))
+        writer.writerows(map(inert, row) for row in rows)
     else:
         _print(names, [["" if cell is None else str(cell) for cell in row] for row in rows])
 

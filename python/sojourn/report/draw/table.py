@@ -31,12 +31,12 @@ class Table:
         """The table as RFC 4180 text, lines ended by a bare newline."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(map(_inert, self.columns))
-        writer.writerows(map(_inert, row) for row in self.rows)  # an empty field for None
+        writer.writerow(map(inert, self.columns))
+        writer.writerows(map(inert, row) for row in self.rows)  # an empty field for None
         return out.getvalue()
 
 
-def _inert(cell: Cell) -> Cell:
+def inert(cell: Cell) -> Cell:
     """A cell that controls no terminal, and is no formula in a spreadsheet; a number stays.
 
     Names come from strangers' records and files. Spreadsheets run a text that begins so, also one
