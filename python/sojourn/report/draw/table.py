@@ -36,7 +36,7 @@ class Table:
         return out.getvalue()
 
 
-def inert(cell: Cell) -> Cell:
+def inert(cell: object) -> object:
     """A cell that controls no terminal, and is no formula in a spreadsheet; a number stays.
 
     Names come from strangers' records and files. Spreadsheets run a text that begins so, also one
