@@ -95,7 +95,11 @@ def one(name: str, folder: Path, asked: argparse.Namespace) -> dict[str, float |
             "--json",
             str(folder / "o"),
         ]
-        client = [programs.find("sojourn-load", fix="make build"), f"echo://{host}:{PORT}", *words]
+        client = [
+            str(programs.find("sojourn-load", fix="make build")),
+            f"echo://{host}:{PORT}",
+            *words,
+        ]
         subprocess.run(client, check=False, capture_output=True, timeout=asked.seconds + 30)
     result = json.loads((folder / "o").read_text(encoding="utf-8"))
     times = {q: round((result["sojourn_ns"][q] or 0) / 1e3, 2) for q in QUANTILES}
@@ -138,7 +142,7 @@ def linked(name: str, folder: Path) -> Iterator[tuple[Path | None, str]]:
 @contextlib.contextmanager
 def served(path: Path | None, host: str) -> Iterator[None]:
     """An echo that listens in a namespace, until the block ends."""
-    server = programs.find("sojourn-serve", fix="make build")
+    server = str(programs.find("sojourn-serve", fix="make build"))
     words = [server, "--protocol=echo", "--mode=sleep", f"--cpus={SERVER_CPU}"]
     words += [f"--host={host}", f"--port={PORT}"]
     enter = [shutil.which("nsenter") or "nsenter", f"--net={path}"] if path else []
