@@ -18,7 +18,7 @@ from sojourn.places import users
 from sojourn.places.users import User
 
 ELF = b"\x7fELF"
-LINKED = re.compile(r"(/\S+) \(0x")
+LINKED = re.compile(r"^\t(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 LDD_S_MAX = 20.0
 EACH_S_MAX = 0.2  # besides, of each further program
 _PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,6 +51,7 @@ def further(roots: Iterable[Path], user: User | None = None) -> tuple[Path, ...]
     """Libraries of all native files below these folders, such as programs that a service starts.
 
     One that is not where loaders look is passed over, because its program may set where they look.
+    So is one that not everyone may read, because others may have planted a program and its words.
 
     Args:
         roots: folders and files; links below them are not followed.
@@ -60,7 +61,12 @@ def further(roots: Iterable[Path], user: User | None = None) -> tuple[Path, ...]
         RunFault: `ldd` cannot be started, or takes too long.
     """
     programs = [path for root in roots for path in _files(root) if is_native(path)]
-    return _paths(_ldd(programs, user)) if programs else ()
+    paths = _paths(_ldd(programs, user)) if programs else ()
+    return tuple(path for path in paths if _is_library(path))
+
+
+def _is_library(path: Path) -> bool:
+    return path.is_file() and bool(path.stat().st_mode & stat.S_IROTH) and is_native(path)
 
 
 def is_native(path: Path) -> bool:

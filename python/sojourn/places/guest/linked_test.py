@@ -34,6 +34,7 @@ def test_a_library_that_is_missing_is_named(
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     with pytest.raises(RunFault, match=r"lacks a library: libmine\.so\.1"):
         linked.linked(program)
+    monkeypatch.setattr(linked, "_is_library", lambda _: True)
     assert linked.further([program]) == (Path("/lib/libc.so.6"),), "it may set where loaders look"
     done.stdout = text.splitlines()[1]
     assert linked.linked(program) == (Path("/lib/libc.so.6"),)
@@ -50,6 +51,20 @@ def test_libraries_of_programs_that_the_service_starts_go_along(tmp_path: Path) 
         pytest.skip("grep has no library beyond those of the shell")
     write_job(at, job(work))
     assert all(str(path).lstrip("/").encode() + b"\0" in at.read_bytes() for path in others)
+
+
+def test_a_planted_program_brings_no_file_that_others_may_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, private, text = tmp_path / "stage", tmp_path / "private", tmp_path / "text"
+    for path in (program, private):
+        path.write_bytes(linked.ELF)
+    text.write_text("no library")
+    private.chmod(0o600)
+    planted = "".join(f"\t{path} (0x1)\n" for path in (private, text, program))
+    done = subprocess.CompletedProcess([], 0, f"{tmp_path}/ /etc/shadow (0x1:\n{planted}", "")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    assert linked.further([program]) == (program,)
 
 
 @needs_ldd
