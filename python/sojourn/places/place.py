@@ -165,12 +165,14 @@ class PlaceOption:
 
     Attributes:
         part: of the place; of the options for one part at most one can be had.
+        label: what it adds to the label of the place, for people.
         programs: it starts of the host → the Debian package that brings each.
     """
 
     name: str
     part: str
     about: str
+    label: str
     programs: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -51,6 +51,10 @@ def label(factor: str, level: Level) -> str:
     ('xz on the same CPU as SCHED_IDLE', 'alone')
     >>> label("services.m.knobs.policy", "nice:-20"), label("services.m.place", "netns")
     ('nice −20', 'network namespace')
+    >>> label("services.m.place", "vm:restored+ceph+ovs")
+    'virtual machine, restored, disk on Ceph, behind Open vSwitch'
+    >>> label("services.m.place", "runc:netns")
+    'runc container in a network namespace'
     >>> [label("services.m.params.threads", level) for level in (1, 4, "cpus")]
     ['1 thread', '4 threads', 'a thread for each CPU']
     >>> label("services.n.params.gzip", True), label("services.m.params.value_bytes", 2000)
@@ -210,10 +214,13 @@ def _knob(name: str, text: str) -> str:
 
 
 def _place(text: str) -> str:
-    name, _, network = text.partition(":")
+    name, _, rest = text.partition(":")
     kind = places.KINDS.get(name)
     message = kind.label if kind and kind.label else name
-    return f"{message} in a {_place(network)}" if network else message
+    if kind and kind.options:
+        known = {option.name: option.label for option in kind.options}
+        return ", ".join((message, *(known.get(part, part) for part in rest.split("+") if part)))
+    return f"{message} in a {_place(rest)}" if rest else message
 
 
 def _cores(text: str) -> str:

@@ -251,4 +251,5 @@ OPTION = PlaceOption(
     name=RESTORED,
     part="start",
     about="restored from its state after boot, which its first start saves (P2)",
+    label="restored",
 )

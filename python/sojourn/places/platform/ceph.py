@@ -141,5 +141,6 @@ OPTION = PlaceOption(
     name=Ceph.name,
     part="disk",
     about="the working folder is on a storage node, an image of Ceph by librbd (P2)",
+    label="disk on Ceph",
     programs=PACKAGES,
 )

@@ -227,5 +227,6 @@ OPTION = PlaceOption(
     name=NAME,
     part="start",
     about="the guest is a domain of a libvirtd that is the place's own (P2)",
+    label="by libvirt",
     programs=PACKAGES,
 )

@@ -50,5 +50,6 @@ OPTION = PlaceOption(
     name=Nbd.name,
     part="disk",
     about="the working folder is on a storage node, by NBD",
+    label="disk by NBD",
     programs={NBD: "qemu-utils", "mke2fs": "e2fsprogs"},
 )

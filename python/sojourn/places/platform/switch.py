@@ -204,11 +204,13 @@ OPTIONS = (
         name=OVS,
         part="link",
         about="behind Open vSwitch with its datapath in user space",
+        label="behind Open vSwitch",
         programs=dict.fromkeys((SERVER, SWITCH, CALL, TOOL), "openvswitch-switch"),
     ),
     PlaceOption(
         name=DPDK,
         part="link",
         about="behind Open vSwitch with DPDK, which is refused with what lacks",
+        label="behind Open vSwitch with DPDK",
     ),
 )
