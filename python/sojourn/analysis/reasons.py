@@ -101,7 +101,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
     ),
     (re.compile(r"replies: no request succeeded"), About("no request succeeded", _TARGET)),
     (re.compile(r"replies: overload"), KINDS["overloaded"]),
-    (re.compile(r"requests: no request was due"), About("run too short", _LONGER)),
+    (
+        re.compile(r"requests: no request was due|rate: the plan is"),
+        About("run too short", _LONGER),
+    ),
     (
         re.compile(rf"server disturbed: .*{SHIELD_HELPS}$"),
         About("others ran", f"end other programs, {SHIELD_HELPS}", has_share=True),

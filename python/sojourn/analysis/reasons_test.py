@@ -54,6 +54,10 @@ def test_a_sentence_of_its_own_is_cut_to_its_length() -> None:
     assert reasons.short(unseen) == "neighbour's pace unknown"
     none = "requests: no request was due in the measured part; raise rate or duration"
     assert reasons.short(none) == "run too short"
+    few = "rate: the plan is 66.67 % above the rate asked for, 50.00 % may be; measure longer"
+    assert reasons.short(few) == "run too short", "by chance, so no rate helps"
+    late = "rate: requests were issued at a rate 2.10 % below the plan's, 1.00 % may be; lower it"
+    assert reasons.short(late) == "rate was off 2.1 %"
     assert reasons.short("requests: all 9 requests fell into outages") == "all requests excluded"
     assert reasons.short("smt not in force: on was set, but it is off") == "setting not applied"
 
