@@ -85,8 +85,11 @@ class Posterior:
         return min(self.load_at((1 - level) / 2), self.rps[-1]), self.load_at((1 + level) / 2)
 
     def holds_at(self, rps: float) -> float:
-        """Probability that this load meets the target."""
-        return float(np.interp(math.log(rps), np.log(self.rps), self.holds))
+        """Probability that this load meets the target; below the grid, that of its lowest load.
+
+        A short run at a low rate may have had no request at all.
+        """
+        return float(np.interp(math.log(max(rps, self.rps[0])), np.log(self.rps), self.holds))
 
 
 @lru_cache(maxsize=64)  # the plan and whoever watches it ask again and again
