@@ -211,13 +211,13 @@ def test_the_load_at_a_probability_lies_between_two_of_the_grid_in_the_logarithm
     assert result.load_at(p) == pytest.approx(1_000 * 4**p)
     assert result.within(p) == pytest.approx(1_000 * 4**p)
     assert result.holds_at(1_000 * 4**p) == pytest.approx(1 - p)
+    assert result.interval() == pytest.approx((1_000 * 4**0.05, 1_000 * 4**0.95))
+    assert result.interval(0.5) == pytest.approx((1_000 * 4**0.25, 1_000 * 4**0.75))
 
 
 def test_a_load_without_a_request_counts_as_the_lowest_of_the_grid() -> None:
     result = posterior_of(clean(0.5), over(0.9))
     assert result.holds_at(0.0) == result.holds_at(result.rps[0]) == result.holds[0]
-    assert result.interval() == pytest.approx((1_000 * 4**0.05, 1_000 * 4**0.95))
-    assert result.interval(0.5) == pytest.approx((1_000 * 4**0.25, 1_000 * 4**0.75))
 
 
 def test_open_ends_begin_exactly_where_the_grid_says_no_more() -> None:
