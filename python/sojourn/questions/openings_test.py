@@ -24,6 +24,7 @@ from sojourn.report.openings import testing_settings as of
 CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
     "settings": ("settings", of.settings, "gzip on: p99 2.0 times, max RPS 46 % lower"),
     "places": ("settings", of.places, "virtual machine: p99 at least 32 times"),
+    "services in places": ("places", of.in_places, "What 3 services carry in 2 places"),
     "unseen": ("settings", of.unseen, "p99: no difference above a factor of 17 was seen"),
     "cliff": (
         "trends",
@@ -174,3 +175,15 @@ def test_a_study_is_about_classes_where_services_have_cores_and_no_target() -> N
         "tailbench": False,
         "thread_scaling": False,
     }
+
+
+def test_services_in_places_have_a_row_each_with_what_the_places_do_not_share() -> None:
+    opening = openings.of(of.in_places())
+    assert opening.table is not None
+    assert opening.table.columns[:3] == ("service", "place", "100 % load")
+    assert opening.caption.endswith("all: virtual machine, restored, behind Open vSwitch")
+    rows = [row[:3] for row in opening.table.rows]
+    assert [row[1] for row in rows] == ["disk on Ceph", "disk by NBD"] * 3
+    assert [row[2] for row in rows].count("unknown") == 1
+    assert len(set(opening.table.rows[0][3:])) == 2, "the tails at both ends"
+    assert "emulated" in opening.sentences[-1]

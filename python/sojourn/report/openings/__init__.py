@@ -14,6 +14,7 @@ from sojourn.report import parts
 from sojourn.report.openings import (
     classes,
     interference,
+    places,
     plain,
     services,
     settings,
@@ -28,6 +29,7 @@ KINDS: Mapping[str, Opens] = kinds.table(
     unbelieved.KIND,
     classes.KIND,
     services.KIND,
+    places.KIND,
     trends.KIND,
     settings.KIND,
     plain.KIND,

@@ -177,3 +177,20 @@ def _service(name: str, *, swept: bool) -> ServiceFinding:
         points=base.points if swept else (),
         resources=testing_use.both_sides(),
     )
+
+
+def in_places() -> Findings:
+    """Three services, each in two places that differ in one part."""
+    services = [
+        replace(
+            testing.nginx(),
+            label=name,
+            service=f"{name}, {level}",
+            levels=(("services.each.place", f"vm:restored+{level}+ovs"),),
+            setup=(("emulated", "KVM runs no guest"),),
+        )
+        for name in ("nginx", "memcached", "redis")
+        for level in ("ceph", "nbd")
+    ]
+    services[1] = replace(services[1], is_axis_valid=False)
+    return replace(testing.findings(), services=tuple(services), sections={}, factors=())
