@@ -6,8 +6,8 @@ Usage: sudo python bench/links.py [--rounds 8] [--seconds 4] [--rate 1000]
 
 It runs in a network namespace of its own, so nothing of this machine's network changes. The links
 are those of the places: veth and bridge as in `netns`, Open vSwitch with its datapath in user space
-as in `vm:ovs`. The service is an echo without work, on CPU 1; the client spins on CPU 0, on which it
-is alone but for what the kernel runs there. On two CPUs the switch's daemon shares them with both.
+as in `vm:ovs`. The service is an echo without work, on CPU 1. The client spins on CPU 0, alone but
+for what the kernel runs there. On two CPUs the switch's daemon shares them with both.
 Rows are stored in `bench/runs`, runs that doubt themselves included; those do not count below.
 """
 
