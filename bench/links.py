@@ -30,6 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from sojourn import programs
+from sojourn.knobs.testing import MemoryBook
 from sojourn.places import netns, network
 from sojourn.places.network import Link
 from sojourn.places.platform.switch import Bridge, OpenVSwitch, Switch
@@ -40,21 +41,6 @@ OUTSIDE, INSIDE = "10.222.0.1", "10.222.0.2"
 LINKS = ("loopback", "veth", "bridge", "ovs")
 QUANTILES = ("p50", "p90", "p99")
 START_S_MAX = 10.0
-
-
-class Notes:
-    """A ledger that forgets: what the bench makes ends with it and its namespaces."""
-
-    def started(self, what: str, pid: int, start_ticks: int) -> int:
-        del what, start_ticks
-        return pid
-
-    def note(self, kind: str, /, **facts: object) -> int:
-        del kind, facts
-        return 0
-
-    def undone(self, entry: int) -> None:
-        del entry
 
 
 def main() -> int:
@@ -87,19 +73,10 @@ def main() -> int:
 def one(name: str, folder: Path, asked: argparse.Namespace) -> dict[str, float | str]:
     """Quantiles of a run over one link, µs, and the verdict of the run."""
     with linked(name, folder) as (path, host), served(path, host):
+        program = str(programs.find("sojourn-load", fix="make build"))
         words = [f"--rate={asked.rate}", f"--duration={asked.seconds}s", "--connections=8"]
-        words += [
-            "--wait=spin",
-            "--threads=1",
-            f"--cpus={CLIENT_CPU}",
-            "--json",
-            str(folder / "o"),
-        ]
-        client = [
-            str(programs.find("sojourn-load", fix="make build")),
-            f"echo://{host}:{PORT}",
-            *words,
-        ]
+        words += ["--wait=spin", "--threads=1", f"--cpus={CLIENT_CPU}", f"--json={folder / 'o'}"]
+        client = [program, f"echo://{host}:{PORT}", *words]
         subprocess.run(client, check=False, capture_output=True, timeout=asked.seconds + 30)
     result = json.loads((folder / "o").read_text(encoding="utf-8"))
     times = {q: round((result["sojourn_ns"][q] or 0) / 1e3, 2) for q in QUANTILES}
@@ -122,7 +99,7 @@ def linked(name: str, folder: Path) -> Iterator[tuple[Path | None, str]]:
     try:
         if name != "veth":
             is_ovs = name == "ovs"
-            switch = OpenVSwitch(bridge, folder / "ovs", Notes()) if is_ovs else Bridge(bridge)
+            switch = OpenVSwitch(bridge, folder / "ovs", MemoryBook()) if is_ovs else Bridge(bridge)
             switch.add()
         network.add_pair(port, inner, path)
         if switch is not None:

@@ -187,3 +187,12 @@ def test_services_in_places_have_a_row_each_with_what_the_places_do_not_share() 
     assert [row[2] for row in rows].count("unknown") == 1
     assert len(set(opening.table.rows[0][3:])) == 2, "the tails at both ends"
     assert "emulated" in opening.sentences[-1]
+
+
+@pytest.mark.parametrize(("key", "is_said"), [(of.PLACE, True), (of.GZIP, False)])
+def test_only_a_difference_between_places_is_said_to_be_one(key: str, *, is_said: bool) -> None:
+    levels = ("vm", "netns") if is_said else ("false", "true")
+    one = of.effect(levels[1], 3.0, 2.0, 4.0, base=levels[0])
+    findings = replace(of.in_places(), factors=(of.factor(key, "x", levels, one),))
+    said = openings.of(findings).sentences[1]
+    assert said.startswith("A difference between places was shown" if is_said else "No difference")

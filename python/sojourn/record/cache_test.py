@@ -156,12 +156,12 @@ def test_a_summary_is_valid_only_while_its_sources_are_unchanged(
 ) -> None:
     """How files were read is in its numbers as much as what was made of them."""
     before, read_bytes = summary._methods.__wrapped__(), Path.read_bytes
-    is_fixed = [0]
+    reads = [0]
 
     def changed(at: Path) -> bytes:
-        is_fixed[0] += at.name == name
+        reads[0] += at.name == name
         return read_bytes(at) + (b"# changed" if at.name == name else b"")
 
     monkeypatch.setattr(Path, "read_bytes", changed)
     assert summary._methods.__wrapped__() != before
-    assert is_fixed[0] == 1
+    assert reads[0] == 1

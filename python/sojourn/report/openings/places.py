@@ -34,11 +34,12 @@ class Places(Opens):
     def opening(self, findings: Findings, width: int) -> Opening:
         """A row for each service and place, in the order of the study."""
         shared, own = _parted([scenario(service) for service in findings.services])
-        titles = dict.fromkeys(title for each in findings.services for title in _tails(each))
+        tails = [_tails(service) for service in findings.services]
+        titles = dict.fromkeys(title for each in tails for title in each)
         head = (*HEAD, *titles)
         rows = [
-            (_name(service), place, _most(service), *(_tails(service).get(t, "–") for t in titles))
-            for service, place in zip(findings.services, own, strict=True)
+            (_name(service), place, _most(service), *(each.get(title, "–") for title in titles))
+            for service, place, each in zip(findings.services, own, tails, strict=True)
         ]
         names = len({_name(service) for service in findings.services})
         where = f"; all: {', '.join(shared)}" if shared else ""
@@ -90,8 +91,8 @@ def sentences(findings: Findings) -> Iterator[str]:
             f"most is answered by {fastest}, {show.count(most)} requests/s at its peak, least by"
             f" {slowest}, {show.count(least)}"
         )
-    shown = [one for one in ratios.ratios_of(findings) if one.is_shown]
-    if shown:
+    of_places = [one for one in ratios.ratios_of(findings) if short(one.key) == PLACE]
+    if shown := [one for one in of_places if one.is_shown]:
         names = list(dict.fromkeys(one.service for one in shown))
         yield sentence(f"a difference between places was shown for {show.listed(names, MANY)}")
     else:
